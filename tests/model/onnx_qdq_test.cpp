@@ -584,9 +584,8 @@ TEST(QdqPairs, StayWhereOneReaderMore) {
               "QuantizeLinear DequantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear");
 }
 
-TEST(QdqPairs, StayWhereTypesDifferOrARangeIsEmpty) {
+TEST(QdqPairs, StayWhereTypesDiffer) {
     const std::string both = "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear";
-    EXPECT_EQ(operators(pairs_in_a_row<std::uint8_t>({{0.01f, 0}, {0.01f, 255}})), both);
     onnx_builder m;
     m.input<float>("in", {2, 3});
     m.scalar<float>("scale", 0.02f);

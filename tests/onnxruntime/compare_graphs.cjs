@@ -1,16 +1,20 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
-// beside graphs.json): node compare_graphs.cjs FOLDER FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Those that are known
-// to differ: node compare_graphs.cjs FOLDER known.
+// beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
+// wide and broken graphs are without end; probes break each condition of each pattern, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const {operators_of} = require('./onnx_reader.cjs');
 const {npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph} = require('./random_graphs.cjs');
+const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
 const known = require('./known_graphs.cjs');
 
-/// A random graph, or the known one at -1, -2 ...
-const graph_of = (seed) => (seed < 0 ? known[-1 - seed].graph() : random_graph(seed));
+const kinds = {
+    random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken},
+    probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
+    known: {graph: (i) => known[i].graph(), name: (i) => known[i].name, count: () => known.length},
+};
 
 const arrays = {
     float32: ['f32', Float32Array], uint8: ['u8', Uint8Array], int8: ['s8', Int8Array],
@@ -19,24 +23,26 @@ const arrays = {
 const mark = '== graph ';
 
 /// Of the process that runs ONNX Runtime: it may crash, and its log tells which transformers changed a graph.
-async function run(folder, first, last) {
+async function run(folder, kind, first, last) {
     const ort = require('onnxruntime-node');
     const options = {
         graphOptimizationLevel: 'all', intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 0,
         optimizedModelFilePath: path.join(folder, 'optimized'),
     };
     for (let seed = first; seed < last; seed++) {
-        const graph = graph_of(seed);
+        const graph = kinds[kind].graph(seed);
         if (!graph) continue;
         const file = path.join(folder, `${seed}`), result = {seed};
         fs.writeSync(2, `${mark}${seed}\n`);
         try {
             const session = await ort.InferenceSession.create(graph.model, options), feeds = {};
-            for (const {name, dims, values} of graph.inputs)
-                feeds[name] = new ort.Tensor('float32', Float32Array.from(values), dims);
+            for (const {name, dtype, dims, values} of graph.inputs) {
+                const [type, [, of]] = Object.entries(arrays).find(([, [t]]) => t === dtype);
+                feeds[name] = new ort.Tensor(type, of.from(dtype === 's64' ? values.map(BigInt) : values), dims);
+            }
             const outputs = await session.run(feeds);
-            const written = graph.inputs.map(({name, dims, values}) => (
-                {name: `in_${name}`, dtype: 'f32', dims, data: data_of('f32', values)}));
+            const written = graph.inputs.map(({name, dtype, dims, values}) => (
+                {name: `in_${name}`, dtype, dims, data: data_of(dtype, values)}));
             result.outputs = session.outputNames.map((name) => {
                 const {type, dims, data} = outputs[name], dtype = arrays[type][0];
                 written.push({name: `out_${name}`, dtype, dims, data: Buffer.from(data.buffer, data.byteOffset, data.byteLength)});
@@ -71,16 +77,16 @@ function transformers_in(log) {
     return fired;
 }
 
-function main(folder, first, count) {
+function main(folder, kind, first, count) {
     fs.mkdirSync(folder, {recursive: true});
     const cases = [], refused = {};
     for (let seed = first, end = first + count; seed < end;) {
         const last = Math.min(seed + 250, end);
-        const child = spawnSync(process.execPath, [__filename, '--run', folder, seed, last], {maxBuffer: 2 ** 30});
+        const child = spawnSync(process.execPath, [__filename, '--run', folder, kind, seed, last], {maxBuffer: 2 ** 30});
         const fired = transformers_in(child.stderr.toString());
         let done = seed - 1;
         for (const line of child.stdout.toString().split('\n').filter((l) => l)) {
-            const result = JSON.parse(line), graph = graph_of(result.seed);
+            const result = JSON.parse(line), graph = kinds[kind].graph(result.seed);
             done = result.seed;
             if (result.error) {
                 const reason = result.error.replace(/[tc]?\d+/g, 'N').slice(0, 100);
@@ -88,7 +94,7 @@ function main(folder, first, count) {
                 continue;
             }
             cases.push({
-                name: result.seed < 0 ? `known/${known[-1 - result.seed].name}` : `random/${result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
+                name: `${kind}/${kinds[kind].name?.(result.seed) ?? result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
                 operators: graph.operators, inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
                 outputs: result.outputs, fired: fired[result.seed], optimized: result.optimized,
             });
@@ -102,6 +108,5 @@ function main(folder, first, count) {
 }
 
 const [, , ...args] = process.argv;
-if (args[0] === '--run') run(args[1], +args[2], +args[3]);
-else if (args[1] === 'known') main(args[0], -known.length, known.length);
-else main(args[0], +args[1], +args[2]);
+if (args[0] === '--run') run(args[1], args[2], +args[3], +args[4]);
+else main(args[0], args[1], +(args[2] ?? 0), +(args[3] ?? kinds[args[1]].count()));

@@ -63,9 +63,9 @@ class graph {
     fresh() {
         return `t${++this.count}`;
     }
-    input(dims, open = []) {
+    input(dims, open = [], dtype = 'f32') {
         const name = this.fresh();
-        this.inputs.push({name, dtype: 'f32', dims, open});
+        this.inputs.push({name, dtype, dims, open});
         this.dims[name] = dims;
         return name;
     }

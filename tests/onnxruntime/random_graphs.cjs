@@ -435,4 +435,4 @@ class generator {
     }
 }
 
-module.exports = {random_graph: (seed) => new generator(seed).make()};
+module.exports = {dice, generator, count, broadcast, random_graph: (seed) => new generator(seed).make()};

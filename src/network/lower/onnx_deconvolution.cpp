@@ -1,37 +1,42 @@
-// ConvTranspose on floats: a deconvolution. Its order of sums is the primitive's.
+// ConvTranspose on floats in ONNX Runtime's order: what each pixel gives to each tap is a product of matrices, with a column for every
+// output channel and tap; outputs add up what they get, the first tap first, and the bias last.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/lower/onnx.hpp"
+#include <algorithm>
+
+#include "network/lower/onnx_float_conv.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
 
-/// C x M/group x kernel as {[group,] M/group, C/group, kernel}.
-memory::desc deconvolution_weights(const tensor &w, std::int64_t groups) {
-    const dim_t inputs = w.dims[0] / groups, outputs = w.dims[1];
-    memory::dims dims{outputs, inputs}, strides;
-    dims.insert(dims.end(), w.dims.begin() + 2, w.dims.end());
-    const dim_t taps = element_count({w.dims.begin() + 2, w.dims.end()});
-    strides = {taps, outputs * taps};
-    for (dim_t stride = taps; strides.size() < dims.size();) {
-        stride /= dims[strides.size()];
-        strides.push_back(stride);
-    }
-    if (groups > 1) {
-        dims.insert(dims.begin(), groups);
-        strides.insert(strides.begin(), inputs * outputs * taps);
-    }
-    return memory::desc(dims, w.type, strides);
-}
+/// Of up to three dimensions, those that lack are 1.
+struct deconvolution_geometry {
+    struct axis {
+        dim_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+        /// Where a tap of a pixel goes; -1: outside.
+        dim_t place(dim_t i, dim_t tap) const {
+            const dim_t o = i * stride + tap * dilation - pad;
+            return o >= 0 && o < out ? o : -1;
+        }
+    };
+    axis axes[3];
+    dim_t images = 0, channels = 0, outputs = 0, groups = 1; ///< channels and outputs of each group
 
-} // namespace
+    dim_t pixels() const { return axes[0].in * axes[1].in * axes[2].in; }
+    dim_t image_size() const { return axes[0].out * axes[1].out * axes[2].out; }
+    dim_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+    dim_t columns() const { return outputs * taps(); }
+};
 
 /// The shape function has found the paddings.
-std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &w = l.input(1, {data_type::f32}),
+deconvolution_geometry geometry_of(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &w = l.input(conv_weights, {data_type::f32}),
                  &y = l.output({data_type::f32});
-    const std::int64_t groups = l.integer("group", 1);
+    deconvolution_geometry g;
+    g.groups = l.integer("group", 1);
     if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size() ||
-        y.dims.size() != x.dims.size() || groups < 1 || x.dims[1] % groups != 0 || w.dims[0] != x.dims[1])
+        y.dims.size() != x.dims.size() || g.groups < 1 || x.dims[1] % g.groups != 0 ||
+        w.dims[0] != x.dims[1] || y.dims[0] != x.dims[0] || y.dims[1] != w.dims[1] * g.groups)
         refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
                " are no transposed convolution of 1 to 3 dimensions");
     const std::size_t n = x.dims.size() - 2;
@@ -40,28 +45,127 @@ std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
                                    pads = l.integers("pads", memory::dims(2 * n, 0));
     if (strides.size() != n || dilations.size() != n || pads.size() != 2 * n)
         refuse("attributes 'strides', 'dilations' and 'pads' are not those of " + to_text(x.dims));
-    memory::dims dilates, before, after;
-    for (std::size_t i = 0; i < n; i++) {
-        dilates.push_back(dilations[i] - 1);
-        before.push_back(pads[i]);
-        // Behind what output_padding adds, less is cut off.
-        after.push_back((x.dims[i + 2] - 1) * strides[i] + (w.dims[i + 2] - 1) * dilations[i] + 1 - pads[i] -
-                        y.dims[i + 2]);
+    g.images = x.dims[0];
+    g.channels = x.dims[1] / g.groups;
+    g.outputs = w.dims[1];
+    for (std::size_t i = 0; i < n; i++)
+        g.axes[3 - n + i] = {x.dims[i + 2], y.dims[i + 2], w.dims[i + 2], strides[i], dilations[i], pads[i]};
+    return g;
+}
+
+/// Calls work(position) for all positions of three axes, the last first.
+template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {
+    dim_t at[3];
+    for (at[0] = 0; at[0] < z; at[0]++)
+        for (at[1] = 0; at[1] < y; at[1]++)
+            for (at[2] = 0; at[2] < w; at[2]++)
+                work(at);
+}
+
+class deconvolution_step final : public step {
+public:
+    deconvolution_step(const lowering &l, const deconvolution_geometry &g, buffer given)
+        : g_(g), given_(std::move(given)), dst_(l.output_buffer()) {
+        if (!l.has_input(conv_bias))
+            return;
+        bias_ = l.input_buffer(conv_bias);
+        if (element_count(l.input(conv_bias, {data_type::f32}).dims) != g.groups * g.outputs)
+            refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
+                   ", allowed is one value for each of " + std::to_string(g.groups * g.outputs) +
+                   " channels");
     }
-    const memory::desc src = dense_desc(x), dst = dense_desc(y), weights = deconvolution_weights(w, groups);
-    memory::desc bias;
-    if (l.has_input(2))
-        bias = dense_desc(l.input(2, {data_type::f32}));
-    const deconvolution_forward::desc d(prop_kind::forward_inference, algorithm::deconvolution_direct, src,
-                                        planned_weights(weights, w), bias, dst, strides, dilates, before,
-                                        after);
-    const deconvolution_forward::primitive_desc pd(d, primitive_attr(), l.get_engine());
-    arguments args = {{OCTET_ARG_SRC, l.input_buffer(0)},
-                      {OCTET_ARG_WEIGHTS, l.packed_input(1, weights, pd.weights_desc())},
-                      {OCTET_ARG_DST, l.output_buffer()}};
-    if (!bias.is_zero())
-        args[OCTET_ARG_BIAS] = l.input_buffer(2);
-    return one_step(pd, args);
+
+    primitive_step &products() { return products_; }
+    primitive_step &followers() { return followers_; }
+    void make_primitives() override {
+        products_.make_primitives();
+        followers_.make_primitives();
+    }
+    void prepare() const override {
+        products_.prepare();
+        followers_.prepare();
+    }
+    void run(const stream &s, const run_memory &m) const override {
+        products_.run(s, m);
+        add_up(m);
+        followers_.run(s, m);
+    }
+    std::string implementation() const override { return products_.implementation() + " + loop"; }
+    std::string explain() const override {
+        return products_.explain() + "\na plain loop adds up what each output gets";
+    }
+
+private:
+    void add_up(const run_memory &m) const {
+        const dim_t size = g_.image_size(), columns = g_.columns(), taps = g_.taps();
+        float *y = m.at<float>(dst_);
+        for (dim_t n = 0; n < g_.images; n++)
+            for (dim_t group = 0; group < g_.groups; group++) {
+                const float *const given =
+                    m.at<float>(given_) + (n * g_.groups + group) * g_.pixels() * columns;
+                for (dim_t o = 0; o < g_.outputs; o++, y += size) {
+                    std::fill(y, y + size, 0.f);
+                    scatter(given + o * taps, columns, y);
+                    for (dim_t i = 0; bias_ && i < size; i++)
+                        y[i] += m.at<float>(*bias_)[group * g_.outputs + o];
+                }
+            }
+    }
+
+    void scatter(const float *given, dim_t columns, float *y) const {
+        const auto &a = g_.axes;
+        for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
+            const float *from = given++;
+            for_positions(a[0].in, a[1].in, a[2].in, [&](const dim_t *i) {
+                const dim_t z = a[0].place(i[0], tap[0]), h = a[1].place(i[1], tap[1]),
+                            w = a[2].place(i[2], tap[2]);
+                if (z >= 0 && h >= 0 && w >= 0)
+                    y[(z * a[1].out + h) * a[2].out + w] += *from;
+                from += columns;
+            });
+        });
+    }
+
+    deconvolution_geometry g_;
+    buffer given_, dst_;
+    std::optional<buffer> bias_;
+    primitive_step products_, followers_;
+};
+
+} // namespace
+
+std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
+    const deconvolution_geometry g = geometry_of(l);
+    const dim_t pixels = g.pixels(), columns = g.columns(), block = float_reduction_block(g.channels, pixels);
+    const memory::desc given({g.images * g.groups * pixels, columns}, data_type::f32, format_tag::ab),
+        matrix({g.groups * g.channels, columns}, data_type::f32, format_tag::ab);
+    const buffer products = l.scratch(given);
+    auto result = std::make_unique<deconvolution_step>(l, g, products);
+    const memory::desc image({pixels, g.images * g.groups * g.channels}, data_type::f32,
+                             memory::dims{1, pixels}); // a column for each channel
+    for (dim_t part = 0; part < g.images * g.groups; part++)
+        for (dim_t first = 0; first < g.channels; first += block) {
+            const dim_t size = std::min(block, g.channels - first);
+            const memory::desc a = image.submemory_desc({pixels, size}, {0, part * g.channels + first}),
+                               b = matrix.submemory_desc({size, columns},
+                                                         {part % g.groups * g.channels + first, 0}),
+                               d = given.submemory_desc({pixels, columns}, {part * pixels, 0});
+            primitive_attr attr;
+            if (first > 0) {
+                post_ops ops;
+                ops.append_sum(1.f);
+                attr.set_post_ops(ops);
+            }
+            const matmul::primitive_desc pd({a, planned_weights(b, l.input(conv_weights)), d}, attr,
+                                            l.get_engine());
+            result->products().add(pd,
+                                   {{OCTET_ARG_SRC, l.input_buffer(0, a)},
+                                    {OCTET_ARG_WEIGHTS, l.packed_input(conv_weights, b, pd.weights_desc())},
+                                    {OCTET_ARG_DST, products.seen_through(d)}});
+        }
+    if (!l.get_node().fused.empty())
+        add_followers(result->followers(), l, dense_desc(l.output()));
+    return result;
 }
 
 } // namespace octet::model

@@ -40,6 +40,26 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
     }
 }
 
+void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
+                     dim_t count, bool begins) {
+    for (dim_t r = 0, left_in_group = 0, group = 0; r < count; r++, left_in_group--) {
+        if (left_in_group == 0)
+            group = left_in_group = count - r >= 4 ? 4 : count - r >= 2 ? 2 : 1;
+        const float *const row = rows + r * row_stride;
+        float s[8] = {};
+        for (dim_t k = 0; k < inner; k++)
+            s[k % 8] += row[k] * column[k];
+        float sum = 0;
+        if (group == 4)
+            sum = (((s[0] + s[1]) + s[2]) + s[3]) + (((s[4] + s[5]) + s[6]) + s[7]);
+        else if (group == 2)
+            sum = ((s[0] + s[2]) + (s[4] + s[6])) + ((s[1] + s[3]) + (s[5] + s[7]));
+        else
+            sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+        y[r] = sum + (begins ? 0.f : y[r]);
+    }
+}
+
 void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst) {
     primitive_attr attr;
     arguments args;

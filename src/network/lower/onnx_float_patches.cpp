@@ -1,5 +1,5 @@
 // Conv on floats as products of matrices, in ONNX Runtime's order: patches of the image, channel by channel, times the weights of
-// each group. A group of one channel is a product of one row, whose order is another one.
+// each group. A group of one channel is a product of one row, an image of one pixel one of a column: their orders are others.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -92,21 +92,23 @@ private:
     primitive_step products_;
 };
 
-/// Groups that give one channel each: a row of weights times a matrix with a row for each tap.
+/// Groups that give one channel each, a row of weights times a matrix with a row for each tap, or images of one pixel, the weights
+/// times a column of taps.
 class channels_step final : public followed_loop {
 public:
     channels_step(const lowering &l, const conv_sizes &s, const patch_windows &w)
         : sizes_(s), windows_(w), src_(l.input_buffer(0, w.src)), weights_(l.input_buffer(conv_weights)),
           dst_(l.output_buffer(activation_desc(l, l.output()))),
-          taps_(l.scratch(memory::desc({s.channels * s.taps + 1, std::max<dim_t>(w.outputs(), 1)},
-                                       data_type::f32, format_tag::ab))) {
+          taps_(l.scratch(memory::desc({s.channels * s.taps * w.outputs() + s.outputs * w.outputs() + 1},
+                                       data_type::f32, format_tag::a))) {
         if (adds_image(l.get_node()))
             summand_ = l.input_buffer(conv_summand, activation_desc(l, l.input(conv_summand)));
         if (l.has_input(conv_bias)) {
             bias_ = l.input_buffer(conv_bias);
-            if (element_count(l.input(conv_bias, {data_type::f32}).dims) != s.groups)
+            if (element_count(l.input(conv_bias, {data_type::f32}).dims) != s.groups * s.outputs)
                 refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
-                       ", allowed is one value for each of " + std::to_string(s.groups) + " channels");
+                       ", allowed is one value for each of " + std::to_string(s.groups * s.outputs) +
+                       " channels");
         }
         take_followers(l, activation_desc(l, l.output()));
     }
@@ -120,7 +122,9 @@ public:
 
 private:
     std::string explain_loop() const override {
-        return "a plain loop over " + std::to_string(sizes_.groups) + " channels, four products at a time";
+        return sizes_.outputs == 1 ? "a plain loop over " + std::to_string(sizes_.groups) +
+                                         " channels, four products at a time"
+                                   : std::string("a plain loop over channels of one pixel, eight sums each");
     }
 
     void convolve(const run_memory &m, dim_t n, dim_t group) const {
@@ -135,15 +139,26 @@ private:
                               [&](const dim_t *o) { *to++ = element(a, channel, o, tap); });
             });
         }
-        float *const sums = to; // the last row
-        for (dim_t p = 0; summand_ && p < pixels; p++)
-            sums[p] = channel_of(*summand_, m, n, group)[p * step_of(*summand_)];
-        multiply_row(m.at<float>(weights_) + group * inner, m.at<float>(taps_), pixels, inner, sums, pixels,
-                     !summand_);
-        const float bias = bias_ ? m.at<float>(*bias_)[group] : 0.f;
-        float *const y = channel_of(dst_, m, n, group);
-        for (dim_t p = 0; p < pixels; p++)
-            y[p * step_of(dst_)] = bias_ ? sums[p] + bias : sums[p];
+        float *const sums = to; // behind the taps, channel by channel
+        const dim_t first = group * sizes_.outputs;
+        for (dim_t o = 0; summand_ && o < sizes_.outputs; o++)
+            for (dim_t p = 0; p < pixels; p++)
+                sums[o * pixels + p] = channel_of(*summand_, m, n, first + o)[p * step_of(*summand_)];
+        multiply(m.at<float>(weights_) + first * inner, m.at<float>(taps_), inner, pixels, sums);
+        for (dim_t o = 0; o < sizes_.outputs; o++) {
+            float *const y = channel_of(dst_, m, n, first + o);
+            for (dim_t p = 0; p < pixels; p++)
+                y[p * step_of(dst_)] =
+                    bias_ ? sums[o * pixels + p] + m.at<float>(*bias_)[first + o] : sums[o * pixels + p];
+        }
+    }
+    void multiply(const float *weights, const float *taps, dim_t inner, dim_t pixels, float *sums) const {
+        if (sizes_.outputs == 1)
+            return multiply_row(weights, taps, pixels, inner, sums, pixels, !summand_);
+        const dim_t block = float_reduction_block(inner, pixels);
+        for (dim_t k = 0; k < inner; k += block)
+            multiply_column(weights + k, inner, taps + k, std::min(block, inner - k), sums, sizes_.outputs,
+                            k == 0 && !summand_);
     }
     static float *channel_of(const buffer &image, const run_memory &m, dim_t n, dim_t channel) {
         const memory::dims strides = image.get_desc().get_strides();
@@ -177,7 +192,7 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
         refuse("output " + to_text(y.dims) + " is not that of " + to_text(x.dims) + " and weights " +
                to_text(w.dims));
     const patch_windows windows(l, g);
-    if (s.outputs == 1)
+    if (s.outputs == 1 || windows.outputs() == 1)
         return std::make_unique<channels_step>(l, s, windows);
     const dim_t pixels = element_count({y.dims.begin() + 2, y.dims.end()}), rows = y.dims[0] * pixels,
                 inner = s.channels * s.taps, columns = w.dims[0],

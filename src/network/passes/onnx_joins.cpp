@@ -59,10 +59,12 @@ void split_attention(graph &g) {
 void split_products(ort_graph &g) {
     g.for_each([&](int i) {
         ort::split_choice(g, i);
+        ort::split_scale_of_zero(g, i);
         ort::split_activation(g, i);
         ort::split_batch_transpose(g, i);
         ort::split_dynamic_quantize_matmul(g, i);
         ort::order_scales(g, i);
+        ort::split_scales(g, i);
     });
 }
 

@@ -48,7 +48,7 @@ private:
         return support_of(n) == layout_support::channels_last || support_of(n) == layout_support::gathers;
     }
 
-    /// Images that a node reads; not weights, which have a layout of their own.
+    /// Images that a node reads, and weights that are computed; constant ones have a layout of their own.
     std::vector<std::size_t> images_of(const node &n) const {
         std::vector<std::size_t> images;
         for (std::size_t k = 0; k < n.inputs.size(); k++)
@@ -76,9 +76,11 @@ private:
         if (h == layout_support::chooses || h == layout_support::converts)
             return;
         const bool makes_last = works_channels_last(n) || (h == layout_support::follows && some_are_last);
-        for (const std::size_t k : images)
-            if (at(n.inputs[k]).is_channels_last != makes_last && !reads_any_layout(n, k))
+        for (const std::size_t k : images) {
+            const bool is_weights = k > 0 && works_channels_last(n); // computed ones
+            if (at(n.inputs[k]).is_channels_last != (makes_last && !is_weights) && !reads_any_layout(n, k))
                 n.inputs[k] = converted(n.inputs[k], i);
+        }
         if (makes_last && is_image(n.outputs[0]))
             at(n.outputs[0]).is_channels_last = true;
         if (n.inputs != e_.at(i).inputs)

@@ -101,7 +101,7 @@ void fuse_layer_norm_at_level2(ort_graph &g) {
 
 namespace {
 
-/// x / sqrt(mean of squares + epsilon) * scale.
+/// x / sqrt(mean of squares + epsilon) * scale. An epsilon that is no constant of one element is not looked at.
 void form_simplified_layer_norm(ort_graph &g, int power) {
     const int x = g.input(power, 0), mean = g.reader(g.output(power), "ReduceMean");
     if (g.number(g.input(power, 1)) != 2.f || mean_of_rows(g, mean) < 0)
@@ -110,16 +110,15 @@ void form_simplified_layer_norm(ort_graph &g, int power) {
     const int quotient = r.root < 0 ? -1 : g.reader(g.output(r.root), "Div");
     if (quotient < 0 || g.input(quotient, 0) != x || g.input(quotient, 1) != g.output(r.root))
         return;
-    const auto epsilon = g.number(g.other(r.sum, g.output(mean)));
+    const float epsilon = g.number(g.other(r.sum, g.output(mean))).value_or(default_epsilon);
     const int product = g.reader(g.output(quotient), "Mul"),
               scale = product < 0 ? -1 : g.other(product, g.output(quotient));
-    if (!epsilon || scale < 0 || !is_row(g, scale) ||
-        (g.size(scale, 0) != g.last_size(x) && g.size(scale, 0) != 1))
+    if (scale < 0 || !is_row(g, scale) || (g.size(scale, 0) != g.last_size(x) && g.size(scale, 0) != 1))
         return;
     g.become(product, node{"SimplifiedLayerNormalization",
                            {x, scale},
                            {},
-                           {{"axis", std::int64_t{-1}}, {"epsilon", *epsilon}}});
+                           {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}}});
     for (const int i : {power, mean, r.sum, r.root, quotient})
         g.remove(i);
 }

@@ -60,6 +60,8 @@ private:
             {"Transpose", &open_sizes::transpose},
             {"Reshape", &open_sizes::reshape},
             {"Conv", &open_sizes::windows},
+            {"ConvInteger", &open_sizes::windows},
+            {"ConvTranspose", &open_sizes::windows},
             {"QLinearConv", &open_sizes::windows},
             {"Squeeze", &open_sizes::squeeze},
             {"Unsqueeze", &open_sizes::squeeze},

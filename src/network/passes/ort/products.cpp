@@ -110,7 +110,7 @@ void form_integer_product(ort_graph &g, int i) {
     const auto fits = [&](int t, dim_t count) {
         return g.is_float(t) && g.rank(t) <= 1 && element_count(g.dims(t)) == count;
     };
-    if (!fits(a, 1) || !g.is_constant(b) || !(fits(b, 1) || fits(b, columns)))
+    if (!fits(a, 1) || !(fits(b, 1) || fits(b, columns)))
         return;
     node n{"MatMulIntegerToFloat",
            {g.input(i, 0), g.input(i, 1), first, second, g.input(i, 2), g.input(i, 3)}, // in the file's order
@@ -147,7 +147,7 @@ void fuse_dynamic_quantize_matmul(ort_graph &g) {
             if (g.only_consumer(t) != i)
                 return;
         const int b = g.input(i, 1), scale = g.input(i, 3), zero_point = g.input(i, 5);
-        if (!g.is_constant(b) || !g.is_constant(scale) || (zero_point >= 0 && !g.is_constant(zero_point)))
+        if (!g.is_constant(b) || (zero_point >= 0 && !g.is_constant(zero_point)))
             return;
         const std::vector<int> inputs = {g.input(quantize, 0), b, scale, zero_point, g.input(i, 6)};
         g.remove(quantize);
@@ -161,6 +161,25 @@ void order_scales(ort_graph &g, int i) {
     node n = g.at(i);
     std::swap(n.inputs[2], n.inputs[3]);
     g.replace(i, std::move(n));
+}
+
+void split_scales(ort_graph &g, int i) {
+    if (!g.is(i, "MatMulIntegerToFloat") || g.is_constant(g.input(i, 2)) || g.is_constant(g.input(i, 3)))
+        return;
+    constexpr std::int64_t as_f32 = 1;
+    const int y = g.output(i), bias = g.input(i, 6), real = g.add_like(y),
+              factors = g.add_like(g.input(i, 3)), product = g.add_like(y);
+    tensor sums = g.tensor_at(y);
+    sums.type = data_type::s32;
+    const int whole = g.add_tensor(std::move(sums));
+    g.insert_before(
+        i, {"MatMulInteger", {g.input(i, 0), g.input(i, 1), g.input(i, 4), g.input(i, 5)}, {whole}, {}});
+    g.insert_before(i, {"Cast", {whole}, {real}, {{"to", as_f32}}});
+    g.insert_before(i, {"Mul", {g.input(i, 2), g.input(i, 3)}, {factors}, {}});
+    if (bias < 0)
+        return g.become(i, "Mul", {real, factors});
+    g.insert_before(i, {"Mul", {real, factors}, {product}, {}});
+    g.become(i, "Add", {product, bias});
 }
 
 void split_dynamic_quantize_matmul(ort_graph &g, int i) {

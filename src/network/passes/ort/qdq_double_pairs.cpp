@@ -18,8 +18,9 @@ struct parameters {
     std::int32_t zero_point;
 };
 
-/// The range that both have, in ONNX Runtime's arithmetic; ties of the zero point go away from zero. None if it is empty.
-std::optional<parameters> common_range(const parameters &a, const parameters &b, std::int32_t lowest) {
+/// The range that both have, in ONNX Runtime's arithmetic; ties of the zero point go away from zero. One of 0 alone has a scale
+/// of 0, and so the zero point that NaN is converted to.
+parameters common_range(const parameters &a, const parameters &b, std::int32_t lowest) {
     const auto real = [](const parameters &p, std::int32_t code) {
         return static_cast<float>(code - p.zero_point) * p.scale;
     };
@@ -27,11 +28,11 @@ std::optional<parameters> common_range(const parameters &a, const parameters &b,
     const float low = std::max(real(a, lowest), real(b, lowest)),
                 high = std::min(real(a, highest), real(b, highest));
     const float scale = (high - low) / static_cast<float>(highest - lowest);
+    if (!(scale > 0))
+        return {0.f, 0};
     const float zero_point = std::round(static_cast<float>(lowest) - low / scale);
-    if (!(scale > 0) || !(zero_point >= static_cast<float>(lowest)) ||
-        !(zero_point <= static_cast<float>(highest)))
-        return {};
-    return parameters{scale, static_cast<std::int32_t>(zero_point)};
+    return {scale, static_cast<std::int32_t>(
+                       std::clamp(zero_point, static_cast<float>(lowest), static_cast<float>(highest)))};
 }
 
 class double_pairs {
@@ -56,12 +57,10 @@ public:
             return;
         if (!are_almost_equal(first, second)) {
             const bool is_signed = g_.type(first.codes) == data_type::s8;
-            const auto common = common_range({g_.scale_of(first), g_.zero_point_of(first)},
-                                             {g_.scale_of(second), g_.zero_point_of(second)},
-                                             is_signed ? std::numeric_limits<std::int8_t>::min() : 0);
-            if (!common)
-                return;
-            const quantized merged = add(*common, first.codes);
+            const parameters common = common_range({g_.scale_of(first), g_.zero_point_of(first)},
+                                                   {g_.scale_of(second), g_.zero_point_of(second)},
+                                                   is_signed ? std::numeric_limits<std::int8_t>::min() : 0);
+            const quantized merged = add(common, first.codes);
             set_parameters(above, merged);
             for (const int dq : last)
                 set_parameters(dq, merged);
@@ -108,6 +107,37 @@ private:
 };
 
 } // namespace
+
+void split_scale_of_zero(ort_graph &g, int i) {
+    const auto is_zero = [&](int t) { return t >= 0 && g.number(t) == 0.f; };
+    const auto constant = [&](float value) { return g.add_floats("scale of 0", {}, {value}); };
+    const bool quantizes = g.is(i, "QuantizeLinear");
+    if (quantizes || g.is(i, "DequantizeLinear")) {
+        if (!is_zero(g.input(i, 1)))
+            return;
+        g.set_input(i, 1, constant(1.f));
+        const int real = quantizes ? g.input(i, 0) : g.output(i), other = g.add_like(real);
+        node n = g.at(i);
+        (quantizes ? n.inputs : n.outputs)[0] = other;
+        g.replace(i, std::move(n));
+        if (quantizes)
+            g.insert_before(i, {"Div", {real, constant(0.f)}, {other}, {}});
+        else
+            g.insert_after(i, {"Mul", {other, constant(0.f)}, {real}, {}});
+        return;
+    }
+    constexpr float nearly_zero = 1e-30f; // sums do not see it, and quotients by it are finite
+    const scaled_operands &operands = g.facts(i).scaled;
+    const auto enlarge = [&](std::size_t k) {
+        if (is_zero(g.input(i, k)))
+            g.set_input(i, k, constant(nearly_zero));
+    };
+    const std::size_t inputs = g.at(i).inputs.size(); // of which any number may be operands
+    for (std::size_t k = 0, scale = operands.first + 1; k < operands.count && scale < inputs; k++, scale += 3)
+        enlarge(scale);
+    if (operands.dst_scale != scaled_operands::none)
+        enlarge(operands.dst_scale);
+}
 
 void remove_double_pairs(ort_graph &g) {
     double_pairs pairs(g);

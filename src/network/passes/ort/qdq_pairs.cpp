@@ -252,7 +252,7 @@ std::optional<std::pair<float, float>> limits_of(const ort_graph &g, int i) {
 void drop_implied_limit(ort_graph &g, int i) {
     const bool is_relu = g.is(i, "Relu");
     const int q = is_relu || g.is(i, "Clip") ? g.quantizer_of(g.output(i)) : -1;
-    if (q < 0)
+    if (q < 0 || g.input(q, 2) < 0)
         return;
     const quantized y = g.written(q);
     const bool is_signed = g.type(y.codes) == data_type::s8;
@@ -263,23 +263,23 @@ void drop_implied_limit(ort_graph &g, int i) {
         return;
     }
     const auto limits = limits_of(g, i);
-    if (!limits || g.producer(g.input(i, 0)) < 0)
+    if (!limits || g.producer(g.input(i, 0)) < 0 || g.rank(y.scale) != 0 || g.rank(y.zero_point) != 0)
         return;
     const auto real = [&](std::int32_t code) {
         return g.scale_of(y) * static_cast<float>(code - g.zero_point_of(y));
     };
-    // Scales come out of a division of the range, so the ends meet only nearly. Half a step would still
-    // give the same codes.
-    const float slack = 1e-5f * g.scale_of(y);
-    if (limits->first <= real(lowest) + slack && limits->second >= real(highest) - slack)
+    constexpr float slack = std::numeric_limits<float>::epsilon();
+    if (limits->first - real(lowest) <= slack && real(highest) - limits->second <= slack)
         g.drop(i, g.input(i, 0));
 }
 
-/// DequantizeLinear, QuantizeLinear with equal parameters: readers of the second read what the first reads.
+/// DequantizeLinear, QuantizeLinear with equal parameters: the one that reads the second, or takes it as the network's output,
+/// gets what the first reads.
 void cancel_pairs(ort_graph &g) {
     g.for_each("QuantizeLinear", [&](int q) {
         const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;
-        if (!x || !g.are_equal(*x, g.written(q)))
+        if (!x || !g.are_equal(*x, g.written(q)) || g.only_consumer(g.input(q, 0)) != q ||
+            g.consumers(g.output(q)).size() != 1)
             return;
         if (g.is_graph_output(g.output(q)))
             return g.become(q, "Identity", {x->codes});

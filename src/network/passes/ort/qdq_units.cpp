@@ -87,15 +87,13 @@ private:
         return x.zero_point >= 0 && y.zero_point >= 0 && g_.are_equal(x, y);
     }
 
-    /// Weights with one scale, or one per index of `axis`.
-    std::optional<quantized> weights(int t, std::int64_t axis) const {
+    /// Weights with one scale, or as many as there are indices of `axis`, whose they become, whatever axis the node names.
+    std::optional<quantized> weights(int t, std::size_t axis) const {
         const auto q = g_.dequantized(t);
-        if (!q || !is_code(type_of(*q)))
-            return {};
-        const auto rank = static_cast<std::int64_t>(g_.rank(q->codes));
-        if (!g_.has_one_scale(*q) && (q->axis < 0 ? q->axis + rank : q->axis) != axis)
-            return {};
-        return q;
+        const bool fits =
+            q && is_code(type_of(*q)) &&
+            (g_.has_one_scale(*q) || g_.dims(q->scale) == memory::dims{g_.size(q->codes, axis)});
+        return fits ? q : std::nullopt;
     }
 
     /// The s32 codes of a bias, -1 for one that is absent; none for one of floats.
@@ -153,7 +151,7 @@ private:
     void matrix_product(int i) {
         const int follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0));
-        const auto b = weights(g_.input(i, 1), static_cast<std::int64_t>(g_.rank(g_.input(i, 1))) - 1);
+        const auto b = weights(g_.input(i, 1), g_.rank(g_.input(i, 1)) - 1);
         if (!a)
             return form_product_of_blocks(g_, i);
         if (!b || !are_multiplied(*a, *b))
@@ -177,7 +175,7 @@ private:
         const auto a = g_.activation(g_.input(i, 0));
         if (!a)
             return form_product_of_blocks(g_, i);
-        const std::int64_t columns = g_.attribute<std::int64_t>(i, "transB", 0) != 0 ? 0 : 1;
+        const std::size_t columns = g_.attribute<std::int64_t>(i, "transB", 0) != 0 ? 0 : 1;
         const auto b = weights(g_.input(i, 1), columns);
         const bool has_bias = g_.input(i, 2) >= 0;
         const auto c = bias(g_.input(i, 2));

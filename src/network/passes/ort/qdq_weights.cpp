@@ -34,19 +34,19 @@ void read_dequantized(ort_graph &g, int i, std::size_t input, node dequantize) {
     g.set_input(i, input, t);
 }
 
-/// To s8, over the range from the smallest element to the largest and 0, by the operator itself.
-void quantize_weights(ort_graph &g, int i) {
+/// To s8, over the range from the smallest element to the largest and 0, by the operator itself. Whether it was done.
+bool quantize_weights(ort_graph &g, int i) {
     const int w = g.input(i, 1), bias = g.input(i, 2);
     if (!g.is_float_constant(w) ||
         (bias >= 0 && (!g.is_constant(bias) || g.tensor_at(bias).dims.size() != 1)))
-        return;
+        return false;
     const shared_bytes real = g.tensor_at(w).data;
     float low = 0, high = 0;
     for (const float x : values_of<float>(g.tensor_at(w)))
         low = std::min(low, x), high = std::max(high, x);
     const float scale = low == high ? 1.f : (high - low) / 255.f;
     if (!std::isfinite(scale))
-        return;
+        return false;
     const auto zero_point =
         static_cast<std::int8_t>(std::nearbyint(std::clamp(-128.f - low / scale, -128.f, 127.f)));
     const int scale_tensor =
@@ -60,9 +60,32 @@ void quantize_weights(ort_graph &g, int i) {
     y.data = g.evaluate(all, {"QuantizeLinear", {w, scale_tensor, zero_tensor}, {codes}, {}}, 0, real, {});
     y.is_constant = true;
     read_dequantized(g, i, 1, {"DequantizeLinear", {codes, scale_tensor, zero_tensor}, {}, {}});
+    return true;
 }
 
-void quantize_bias(ort_graph &g, int i) {
+/// The bias is quantized each time that the network runs: ONNX Runtime does not fold what gives another number of dimensions
+/// than it has noted.
+void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w) {
+    constexpr std::int64_t as_s32 = 6;
+    const int bias = g.input(i, 2), scale = g.add_like(x.scale), quotient = g.add_like(bias),
+              rounded = g.add_like(bias);
+    tensor t = g.tensor_at(rounded);
+    t.type = data_type::s32;
+    const int codes = g.add_tensor(std::move(t));
+    const auto insert = [&](const char *op, std::vector<int> inputs, int y) {
+        node n{op, std::move(inputs), {y}, {{not_folded, std::int64_t{1}}}};
+        if (n.op == std::string("Cast"))
+            n.attributes["to"] = as_s32;
+        g.insert_before(i, std::move(n));
+    };
+    insert("Mul", {x.scale, w.scale}, scale);
+    insert("Div", {bias, scale}, quotient);
+    insert("Round", {quotient}, rounded);
+    insert("Cast", {rounded}, codes);
+    read_dequantized(g, i, 2, {"DequantizeLinear", {codes, scale}, {}, {}});
+}
+
+void quantize_bias(ort_graph &g, int i, bool has_new_weights) {
     const auto x = g.dequantized(g.input(i, 0)), w = g.dequantized(g.input(i, 1));
     const int bias = g.input(i, 2);
     if (!w || !g.is_float_constant(bias) || g.tensor_at(bias).dims.size() != 1)
@@ -76,6 +99,8 @@ void quantize_bias(ort_graph &g, int i) {
         if (scales.size() != real.size() || (w->axis < 0 ? w->axis + rank : w->axis) != channels)
             return;
     }
+    if (g.rank(x->scale) > 0 && g.rank(w->scale) == 0 && !has_new_weights)
+        return compute_bias(g, i, *x, *w);
     for (float &scale : scales)
         scale *= g.scale_of(*x);
     std::vector<std::int32_t> rounded;
@@ -99,8 +124,7 @@ void quantize_weights_and_biases(ort_graph &g) {
         const auto x = g.dequantized(g.input(i, 0));
         if (!x || !g.has_one_scale(*x) || !is_quantized(g, g.output(i)))
             return;
-        quantize_weights(g, i);
-        quantize_bias(g, i);
+        quantize_bias(g, i, quantize_weights(g, i));
     });
 }
 

@@ -23,27 +23,46 @@ void eliminate_noop(ort_graph &g, int i) {
     }
 }
 
+/// Whether an input is absent, or constants that are all of one value.
+bool are_all(const ort_graph &g, int t, std::int32_t value) {
+    if (t < 0)
+        return true;
+    if (!g.is_constant(t) || g.type(t) != data_type::s32)
+        return false;
+    const auto all = values_of<std::int32_t>(g.tensor_at(t));
+    return std::all_of(all.begin(), all.end(), [&](std::int32_t v) { return v == value; });
+}
+
+/// A Slice from 0 to the largest number, one by one. Ends that happen to be the source's are not looked at.
+bool takes_all(const ort_graph &g, int i) {
+    constexpr std::int32_t end = std::numeric_limits<std::int32_t>::max();
+    return g.input(i, 1) >= 0 && g.input(i, 2) >= 0 && are_all(g, g.input(i, 1), 0) &&
+           are_all(g, g.input(i, 2), end) && are_all(g, g.input(i, 4), 1);
+}
+
+/// An Expand to dimensions that the source is known to have, or to 1.
+bool expands_nothing(const ort_graph &g, int i) {
+    const int x = g.input(i, 0), shape = g.input(i, 1);
+    if (shape < 0 || !g.is_constant(shape) || g.type(shape) != data_type::s32 || g.is_sized(shape))
+        return g.dims(x) == g.dims(g.output(i)) && g.is_known(x);
+    const auto wanted = values_of<std::int32_t>(g.tensor_at(shape));
+    for (std::size_t d = 0; d < wanted.size(); d++) {
+        const std::size_t from_end = wanted.size() - d;
+        if (wanted[d] != 1 && (from_end > g.rank(x) || !g.has_size(x, g.rank(x) - from_end, wanted[d])))
+            return false;
+    }
+    return wanted.size() <= g.rank(x);
+}
+
 bool does_nothing(const ort_graph &g, int i) {
     constexpr std::int64_t boolean = 9; // of ONNX's types, stored as u8 but another one
     const int x = g.input(i, 0), y = g.output(i);
     const std::string &op = g.at(i).op;
     if (x < 0)
         return false;
-    const bool is_same = g.type(x) == g.type(y) && g.dims(x) == g.dims(y);
     return op == "Identity" || (op == "Dropout" && g.at(i).outputs.size() == 1) ||
            (op == "Cast" && g.type(x) == g.type(y) && g.attribute<std::int64_t>(i, "to", 0) != boolean) ||
-           ((op == "Slice" || op == "Expand") && is_same && g.is_known(x));
-}
-
-/// Whether a Slice takes its elements in their order.
-bool is_forward(const ort_graph &g, int i) {
-    const int steps = g.input(i, 4);
-    if (!g.is(i, "Slice") || steps < 0)
-        return true;
-    if (!g.is_constant(steps) || g.type(steps) != data_type::s32)
-        return false;
-    const auto all = values_of<std::int32_t>(g.tensor_at(steps));
-    return std::all_of(all.begin(), all.end(), [](std::int32_t s) { return s == 1; });
+           (op == "Slice" && takes_all(g, i)) || (op == "Expand" && expands_nothing(g, i));
 }
 
 /// (1 / a) * b  ->  b / a.
@@ -84,6 +103,23 @@ void join_relu_clip(ort_graph &g, int i) {
     g.remove(i);
 }
 
+/// Where of Not chooses the other way round, if all that reads the Not are such.
+void join_not_where(ort_graph &g, int i) {
+    const int condition = g.input(i, 0), inverted = g.writer(condition, "Not");
+    if (inverted < 0 || g.is_graph_output(condition))
+        return;
+    const std::vector<int> readers = g.consumers(condition);
+    for (const int r : readers)
+        if (!g.is(r, "Where") || std::count(g.at(r).inputs.begin(), g.at(r).inputs.end(), condition) != 1)
+            return;
+    for (const int r : readers) {
+        node n = g.at(r);
+        n.inputs = {g.input(inverted, 0), n.inputs[2], n.inputs[1]};
+        g.replace(r, std::move(n));
+    }
+    g.remove(inverted);
+}
+
 /// An Identity that alone reads a node's output to hand it out: the node itself does.
 void deliver_without(ort_graph &g, int i) {
     const int x = g.input(i, 0), y = g.output(i), writer = g.producer(x);
@@ -101,7 +137,7 @@ void eliminate(ort_graph &g, int i) {
     const std::string &op = g.at(i).op;
     if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div")
         eliminate_noop(g, i);
-    else if (does_nothing(g, i) && is_forward(g, i) && !g.drop(i, g.input(i, 0)) && g.is(i, "Identity"))
+    else if (does_nothing(g, i) && !g.drop(i, g.input(i, 0)) && g.is(i, "Identity"))
         deliver_without(g, i);
 }
 
@@ -112,6 +148,8 @@ void apply_level1_rules(ort_graph &g) {
             join_div_mul(g, i);
         else if (g.is(i, "Relu"))
             join_relu_clip(g, i);
+        else if (g.is(i, "Where"))
+            join_not_where(g, i);
         else
             join_products(g, i);
     });

@@ -154,14 +154,28 @@ private:
     dim_t channels_ = 0;
 };
 
-/// Zeros around an image that a convolution alone reads.
+/// What can pad an image itself and alone reads a tensor, past a Cast that changes nothing; -1. A maximum is padded by
+/// -infinity: it gives other values then, as in ONNX Runtime.
+int padding_reader(const ort_graph &g, int t) {
+    int i = g.only_consumer(t);
+    if (g.is(i, "Cast") && g.is_float(g.output(i)))
+        i = g.only_consumer(g.output(i));
+    const bool pads = (g.is(i, "Conv") || g.is(i, "MaxPool") || g.is(i, "AveragePool")) &&
+                      g.at(i).outputs.size() == 1 &&
+                      g.attribute<std::string>(i, "auto_pad_of_file", "NOTSET") == "NOTSET";
+    return pads && (g.input(i, 0) == t || g.producer(g.input(i, 0)) == g.only_consumer(t)) ? i : -1;
+}
+
+/// Zeros around an image. An average counts them, so one that does not count padding must have none of its own.
 void join_padding(ort_graph &g, int i) {
-    const int conv = g.reader(g.output(i), "Conv");
+    const int window = padding_reader(g, g.output(i));
     const std::size_t rank = g.rank(g.input(i, 0));
-    if (conv < 0 || g.input(conv, 0) != g.output(i) || rank < 3 || !g.is_float(g.output(i)) ||
-        g.attribute<std::string>(i, "mode", "constant") != "constant" || g.input(i, 3) >= 0 ||
-        g.attribute<std::string>(conv, "auto_pad", "NOTSET") != "NOTSET" ||
-        (g.input(i, 2) >= 0 ? g.number(g.input(i, 2)) != 0.f : g.attribute(i, "value", 0.f) != 0.f))
+    if (window < 0 || rank < 3 || !g.is_float(g.output(i)) ||
+        g.attribute<std::string>(i, "mode", "constant") != "constant" || g.input(i, 3) >= 0)
+        return;
+    const float zero =
+        g.input(i, 2) < 0 ? g.attribute(i, "value", 0.f) : g.number(g.input(i, 2)).value_or(1.f);
+    if (zero != 0.f || std::signbit(zero))
         return;
     std::vector<std::int64_t> added = g.attribute(i, "pads", std::vector<std::int64_t>{});
     if (const int given = g.input(i, 1); given >= 0) {
@@ -170,17 +184,25 @@ void join_padding(ort_graph &g, int i) {
         const auto values = values_of<std::int32_t>(g.tensor_at(given));
         added.assign(values.begin(), values.end());
     }
-    if (added.size() != 2 * rank ||
+    std::vector<std::int64_t> pads = g.attribute(window, "pads", std::vector<std::int64_t>(2 * rank - 4, 0));
+    if (added.size() != 2 * rank || pads.size() != 2 * rank - 4 ||
         std::any_of(added.begin(), added.end(), [](std::int64_t p) { return p < 0; }))
         return;
-    std::vector<std::int64_t> pads = g.attribute(conv, "pads", std::vector<std::int64_t>(2 * rank - 4, 0));
     for (std::size_t d = 0; d < 2 * rank; d++)
         if (d % rank >= 2)
-            pads.at(d - (d < rank ? 2 : 4)) += added[d];
+            pads[d - (d < rank ? 2 : 4)] += added[d];
         else if (added[d] != 0)
             return;
-    g.set_attribute(conv, "pads", pads);
-    g.set_input(conv, 0, g.input(i, 0));
+    if (g.is(window, "AveragePool") && g.attribute<std::int64_t>(window, "count_include_pad", 0) == 0) {
+        const auto own = g.attribute(window, "pads", std::vector<std::int64_t>{});
+        if (std::any_of(own.begin(), own.end(), [](std::int64_t p) { return p != 0; }))
+            return;
+        g.set_attribute(window, "count_include_pad", std::int64_t{1});
+    }
+    if (const int cast = g.producer(g.input(window, 0)); cast != i)
+        g.remove(cast);
+    g.set_attribute(window, "pads", pads);
+    g.set_input(window, 0, g.input(i, 0));
     g.remove(i);
 }
 

@@ -30,6 +30,8 @@ void join_products(ort_graph &g, int node);
 void transpose_gemm(ort_graph &g, int node);
 
 // Constants and common parts (sharing.cpp)
+inline constexpr const char *not_folded =
+    "octet.not_folded"; ///< of nodes that ONNX Runtime leaves as they are
 void eliminate_common_subexpressions(ort_graph &g);
 void fold_constants(ort_graph &g);
 void inline_functions(ort_graph &g);
@@ -42,6 +44,7 @@ void fuse_dynamic_quantize_matmul(ort_graph &g);
 void split_dynamic_quantize_matmul(ort_graph &g, int node); ///< both operators again
 void order_scales(ort_graph &g,
                   int node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
+void split_scales(ort_graph &g, int node); ///< of one whose scales are both computed: its parts again
 void fuse_matmul_transpose(ort_graph &g);
 void split_batch_transpose(ort_graph &g, int node);
 void fuse_matmul_scale(ort_graph &g);
@@ -77,6 +80,8 @@ void fuse_reshapes(ort_graph &g);       ///< reshapes.cpp
 // QuantizeLinear and DequantizeLinear
 void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
 void remove_double_pairs(ort_graph &g);
+/// Two operators with a scale of 1 for one with 0, which two pairs may have in common; nearly 0 for operators on codes.
+void split_scale_of_zero(ort_graph &g, int node);
 void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);
 void make_unsigned(ort_graph &g);
