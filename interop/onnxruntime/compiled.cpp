@@ -99,7 +99,8 @@ public:
             put_word(word);
         }
         std::uint64_t rest = 0;
-        std::memcpy(&rest, from, size);
+        if (size != 0) // there may be no bytes at all
+            std::memcpy(&rest, from, size);
         put_word(rest);
     }
     void put(const std::string &text) { put(text.data(), text.size()); }
