@@ -360,13 +360,13 @@ public:
     walk(const graph &g, const std::vector<int> &groups, const std::vector<bool> &claimed)
         : g_(g), groups_(groups), claimed_(claimed) {
         for (std::size_t i = 0; i < g.nodes.size(); i++)
-            members_[place(static_cast<int>(i))].push_back(static_cast<int>(i));
+            members_[vertex(static_cast<int>(i))].push_back(static_cast<int>(i));
     }
 
     /// Whether a path leaves a claimed group through what is not claimed, and returns.
     bool returns_to(int group) const {
         std::set<std::pair<int, bool>>
-            seen; // places, and whether something that is not claimed was on the way
+            seen; // vertices, and whether something that is not claimed was on the way
         std::vector<std::pair<int, bool>> next{{group, false}};
         while (!next.empty()) {
             const auto [from, has_left] = next.back();
@@ -374,7 +374,7 @@ public:
             for (const int i : members_.at(from))
                 for (const int v : g_.nodes[at(i)].outputs)
                     for (const int reader : v < 0 ? std::vector<int>() : g_.values[at(v)].consumers) {
-                        const std::pair<int, bool> to{place(reader), has_left || !claimed_[at(reader)]};
+                        const std::pair<int, bool> to{vertex(reader), has_left || !claimed_[at(reader)]};
                         if (to.first == group && to.second)
                             return true;
                         if (to.first != group && seen.insert(to).second)
@@ -386,7 +386,7 @@ public:
 
 private:
     /// Groups by their first nodes, other nodes behind them.
-    int place(int i) const {
+    int vertex(int i) const {
         return claimed_[at(i)] ? groups_[at(i)] : static_cast<int>(g_.nodes.size()) + i;
     }
 

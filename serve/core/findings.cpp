@@ -22,17 +22,17 @@ using nlohmann::json;
 
 json to_json(const model_findings &f) {
     return {{"sizes", f.sizes},
-            {"why_alone", f.why_alone},
+            {"unbatchable_because", f.unbatchable_because},
             {"seconds_per_row", f.seconds_per_row},
-            {"is_wide", f.is_wide}};
+            {"is_multi_threaded", f.is_multi_threaded}};
 }
 
 model_findings findings_from(const json &j) {
     model_findings f;
     f.sizes = j.at("sizes").get<std::vector<std::int64_t>>();
-    f.why_alone = j.at("why_alone").get<std::string>();
+    f.unbatchable_because = j.at("unbatchable_because").get<std::string>();
     f.seconds_per_row = j.at("seconds_per_row").get<double>();
-    f.is_wide = j.at("is_wide").get<bool>();
+    f.is_multi_threaded = j.at("is_multi_threaded").get<bool>();
     constexpr std::size_t most_sizes = 12;
     const bool ascends =
         std::adjacent_find(f.sizes.begin(), f.sizes.end(), std::greater_equal<>()) == f.sizes.end();

@@ -14,10 +14,10 @@ namespace octet::serve {
 
 struct model_findings {
     std::vector<std::int64_t> sizes = {1}; ///< of batches
-    std::string why_alone;                 ///< why it has no others; "" if it has
+    std::string unbatchable_because;       ///< why it has no other sizes; "" if it has
     double seconds_per_row = 0;
-    bool is_wide = false;    ///< all cores help a request that is alone
-    bool is_checked = false; ///< batches were compared with their rows since the server began
+    bool is_multi_threaded = false; ///< all cores help a request that is alone
+    bool is_checked = false;        ///< batches were compared with their rows since the server began
 };
 
 nlohmann::json to_json(const model_findings &f);

@@ -1,4 +1,4 @@
-// Making a model of a file: network, tensors as clients see them, sizes of batches, and places that are warm.
+// Making a model of a file: network, tensors as clients see them, sizes of batches, and contexts that are warm.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
@@ -94,7 +94,7 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     m->version_ = source.version;
     const model::graph g = read_model(source, config.sha256);
     m->framework_ = g.saved ? "plan" : g.framework;
-    m->why_alone_ = config.most_rows == 1 ? "max_batch_size is 1" : model::why_not_batched(g);
+    m->unbatchable_because_ = config.most_rows == 1 ? "max_batch_size is 1" : model::why_not_batched(g);
     network_options options = config.network;
     options.threads = std::max(config.threads, 1);
     const bool is_open =
@@ -108,7 +108,7 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     const bool has_open_sizes = is_open || (has_names && !m->is_batching());
     if (has_open_sizes && options.memory_limit == 0)
         options.memory_limit = limit_of_open_sizes(source, config.instances > 0 ? config.instances : workers);
-    m->narrow_ = std::make_unique<network>(g, options);
+    m->single_threaded_ = std::make_unique<network>(g, options);
     m->most_rows_ = config.most_rows;
     if (has_open_sizes)
         open_sizes::of_process().add(m.get(), options.memory_limit);
@@ -152,15 +152,15 @@ void served_model::describe(const model::graph &g, const model_config &config) {
     for (const model::tensor &t : g.tensors)
         has_state_ |= t.is_variable;
     bool some_open = false;
-    for (std::size_t i = 0; i < narrow_->input_count(); i++) {
-        inputs_.push_back(describe(narrow_->input(i), g, g.inputs[i], config));
+    for (std::size_t i = 0; i < single_threaded_->input_count(); i++) {
+        inputs_.push_back(describe(single_threaded_->input(i), g, g.inputs[i], config));
         const auto &names = g.tensors[static_cast<std::size_t>(g.inputs[i])].dim_names;
         std::vector<bool> &is_open = inputs_.back().is_open;
         for (std::size_t d = 0; !is_batching() && d < std::min(names.size(), is_open.size()); d++)
             some_open |= is_open[d] = !names[d].empty();
     }
-    for (std::size_t i = 0; i < narrow_->output_count(); i++) {
-        outputs_.push_back(describe(narrow_->output(i), g, g.outputs[i], config));
+    for (std::size_t i = 0; i < single_threaded_->output_count(); i++) {
+        outputs_.push_back(describe(single_threaded_->output(i), g, g.outputs[i], config));
         if (some_open) // whatever follows from the open sizes
             outputs_.back().is_open.assign(outputs_.back().dims.size(), true);
     }
@@ -182,7 +182,7 @@ void served_model::describe(const model::graph &g, const model_config &config) {
 
 // ---- Warming
 
-double served_model::best_time(place &p) const {
+double served_model::best_time(bound_context &p) const {
     double best = 1e9;
     const auto begin = clock::now();
     for (int r = 0; r < 50 && (r == 0 || seconds_since(begin) < (r == 1 ? 0.25 : 0.02)); r++) {
@@ -198,14 +198,14 @@ double served_model::best_time(place &p) const {
 std::vector<std::int64_t> served_model::measured_sizes(std::int64_t most, const std::function<bool()> &stop) {
     constexpr double worth = 0.95;
     std::vector<std::int64_t> sizes = {1};
-    double best = best_time(place_for(*free_.front(), "", 1));
+    double best = best_time(bound_context_for(*free_.front(), "", 1));
     int in_vain = 0;
     const auto begin = clock::now();
     for (std::int64_t size = 2; size <= most && in_vain < 2; size *= 2) {
         stop_if_asked(stop);
         if (seconds_since(begin) + 2 * best * static_cast<double>(size) > most_measuring_seconds)
             break;
-        const double row = best_time(place_for(*free_.front(), "", size)) / static_cast<double>(size);
+        const double row = best_time(bound_context_for(*free_.front(), "", size)) / static_cast<double>(size);
         if (row > best * worth) {
             in_vain++;
             continue;
@@ -219,10 +219,10 @@ std::vector<std::int64_t> served_model::measured_sizes(std::int64_t most, const 
 
 /// The witness of `model::why_not_batched`: different rows together and each by itself.
 bool served_model::rows_are_independent(std::int64_t size) {
-    place &together = place_for(*free_.front(), "", size);
+    bound_context &together = bound_context_for(*free_.front(), "", size);
     fill_inputs(together, size, static_cast<std::uint32_t>(size));
     together.net.run();
-    place &alone = place_for(*free_.front(), "", 1);
+    bound_context &alone = bound_context_for(*free_.front(), "", 1);
     for (std::int64_t row : std::set<std::int64_t>{0, size / 2, size - 1}) {
         const auto at = static_cast<std::size_t>(row);
         for (std::size_t i = 0; i < inputs_.size(); i++)
@@ -243,13 +243,13 @@ void served_model::find_sizes(const model_config &config, const std::function<bo
         const std::int64_t largest = config.sizes.empty() ? most_rows_ : config.sizes.back();
         if (!rows_are_independent(
                 std::min<std::int64_t>(largest, queue_options_.seconds_per_row > slow ? 2 : 3)))
-            why_alone_ = "a batch of it gave other bytes than its rows alone";
+            unbatchable_because_ = "a batch of it gave other bytes than its rows alone";
         else
             queue_options_.sizes = config.sizes.empty() ? measured_sizes(most_rows_, stop) : config.sizes;
     } catch (const error &e) {
         if (e.status == status::runtime_error)
             throw;
-        why_alone_ = e.what(); // the network cannot have another batch
+        unbatchable_because_ = e.what(); // the network cannot have another batch
     }
 }
 
@@ -263,18 +263,19 @@ void served_model::check_sizes() {
 
 /// Worth a second set of weights only where it is clearly faster.
 void served_model::use_all_cores(const model::graph &g, int workers, bool is_known) {
-    network_options options = narrow_->options();
+    network_options options = single_threaded_->options();
     options.threads = workers;
-    wide_ = std::make_unique<network>(g, options);
-    free_wide_ = std::make_unique<instance>();
-    free_wide_->made_of = wide_.get();
-    if (!is_known && best_time(place_for(*free_wide_, "", 1)) * 1.3 > queue_options_.seconds_per_row) {
-        free_wide_.reset();
-        wide_.reset();
+    multi_threaded_ = std::make_unique<network>(g, options);
+    free_multi_threaded_ = std::make_unique<instance>();
+    free_multi_threaded_->made_of = multi_threaded_.get();
+    if (!is_known &&
+        best_time(bound_context_for(*free_multi_threaded_, "", 1)) * 1.3 > queue_options_.seconds_per_row) {
+        free_multi_threaded_.reset();
+        multi_threaded_.reset();
     }
 }
 
-void served_model::fill_inputs(place &p, std::int64_t rows, std::uint32_t seed) const {
+void served_model::fill_inputs(bound_context &p, std::int64_t rows, std::uint32_t seed) const {
     std::minstd_rand random(seed);
     for (std::size_t i = 0; i < inputs_.size(); i++)
         fill(p.inputs[i], inputs_[i].bytes * static_cast<std::size_t>(rows), inputs_[i].own->type, random);
@@ -285,15 +286,15 @@ void served_model::warm(const model::graph &g, const model_config &config, int w
     queue_options_.instances = config.instances > 0 ? config.instances : workers;
     for (int i = 0; i < queue_options_.instances; i++) {
         free_.push_back(std::make_unique<instance>());
-        free_.back()->made_of = narrow_.get();
+        free_.back()->made_of = single_threaded_.get();
     }
-    place &one = place_for(*free_.front(), "", 1);
+    bound_context &one = bound_context_for(*free_.front(), "", 1);
     fill_inputs(one, inputs_.empty() || !is_batching() ? 1 : inputs_[0].dims[0], 1);
     const double measured = best_time(one);
     queue_options_.seconds_per_row = known ? known->seconds_per_row : measured;
     if (known) {
         queue_options_.sizes = known->sizes;
-        why_alone_ = known->why_alone;
+        unbatchable_because_ = known->unbatchable_because;
     } else if (is_batching()) {
         find_sizes(config, stop);
     }
@@ -310,18 +311,20 @@ void served_model::warm(const model::graph &g, const model_config &config, int w
     for (const auto &i : free_)
         for (const std::int64_t size : queue_options_.sizes) {
             stop_if_asked(stop);
-            place &p = place_for(*i, "", size);
+            bound_context &p = bound_context_for(*i, "", size);
             if (seconds_since(begin) < most_warming_seconds)
                 p.net.run();
         }
     for (const auto &i : free_)
-        for (const auto &[key, p] : i->places)
+        for (const auto &[key, p] : i->contexts)
             buffer_bytes_ += p->net.buffer_bytes().first;
     constexpr double least_worth_sharing = 2e-4;
-    const bool may_be_wide = known ? known->is_wide : queue_options_.seconds_per_row >= least_worth_sharing;
-    if (may_be_wide && config.threads == 0 && workers > 1)
+    const bool may_be_multi_threaded =
+        known ? known->is_multi_threaded : queue_options_.seconds_per_row >= least_worth_sharing;
+    if (may_be_multi_threaded && config.threads == 0 && workers > 1)
         use_all_cores(g, workers, known != nullptr);
-    weight_bytes_ = narrow_->weight_bytes() + (wide_ ? wide_->weight_bytes() : 0);
+    weight_bytes_ =
+        single_threaded_->weight_bytes() + (multi_threaded_ ? multi_threaded_->weight_bytes() : 0);
 }
 
 } // namespace octet::serve

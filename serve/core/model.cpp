@@ -10,13 +10,13 @@
 namespace octet::serve {
 namespace {
 
-constexpr std::size_t most_places = 12; ///< of an instance; sizes beyond are made again
+constexpr std::size_t most_contexts = 12; ///< of an instance; sizes beyond are made again
 /// Bytes of an input from which on it is read where it lies: less is copied in less time than it takes to say where it is.
 constexpr std::size_t least_in_place = std::size_t(16) << 10;
 
 } // namespace
 
-served_model::place::place(network n, std::unique_ptr<open_sizes::share> r)
+served_model::bound_context::bound_context(network n, std::unique_ptr<open_sizes::share> r)
     : net(std::move(n)), room(std::move(r)) {
     for (std::size_t i = 0; i < net.input_count(); i++)
         inputs.push_back(static_cast<std::byte *>(net.input(i).data()));
@@ -95,50 +95,51 @@ std::unique_ptr<open_sizes::share> served_model::room_for(instance &i, std::size
         auto room = std::make_unique<open_sizes::share>(bytes);
         if (room->has_room())
             return room;
-        const auto last = std::find_if(i.places.rbegin(), i.places.rend(),
+        const auto last = std::find_if(i.contexts.rbegin(), i.contexts.rend(),
                                        [](const auto &p) { return p.second->room != nullptr; });
-        if (last == i.places.rend())
+        if (last == i.contexts.rend())
             throw refusal(outcome::overloaded,
                           "it needs " + std::to_string(bytes) +
                               " bytes, and requests in other sizes fill the memory for them");
-        i.places.erase(std::next(last).base());
+        i.contexts.erase(std::next(last).base());
     }
 }
 
 void served_model::drop_idle_plans() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto drop = [](instance &i) {
-        i.places.erase(std::remove_if(i.places.begin(), i.places.end(),
-                                      [](const auto &p) { return p.second->room != nullptr; }),
-                       i.places.end());
+        i.contexts.erase(std::remove_if(i.contexts.begin(), i.contexts.end(),
+                                        [](const auto &p) { return p.second->room != nullptr; }),
+                         i.contexts.end());
     };
     for (const auto &i : free_)
         drop(*i);
-    if (free_wide_)
-        drop(*free_wide_);
+    if (free_multi_threaded_)
+        drop(*free_multi_threaded_);
 }
 
-served_model::place &served_model::place_for(instance &i, const std::string &shapes,
-                                             std::int64_t rows) const {
+served_model::bound_context &served_model::bound_context_for(instance &i, const std::string &shapes,
+                                                             std::int64_t rows) const {
     const std::string key = shapes + std::to_string(rows);
     const auto found =
-        std::find_if(i.places.begin(), i.places.end(), [&](const auto &p) { return p.first == key; });
-    if (found != i.places.end()) {
-        std::rotate(i.places.begin(), found, found + 1);
-        return *i.places.front().second;
+        std::find_if(i.contexts.begin(), i.contexts.end(), [&](const auto &p) { return p.first == key; });
+    if (found != i.contexts.end()) {
+        std::rotate(i.contexts.begin(), found, found + 1);
+        return *i.contexts.front().second;
     }
     network net = context_for(i, shapes, rows);
     const std::size_t own = net.buffer_bytes().first, most = i.made_of->options().memory_limit;
     std::size_t bytes = own;
-    for (const auto &[ignored, p] : i.places)
+    for (const auto &[ignored, p] : i.contexts)
         bytes += p->net.buffer_bytes().first;
-    while (!i.places.empty() && (i.places.size() >= most_places || (!shapes.empty() && bytes > most))) {
-        bytes -= i.places.back().second->net.buffer_bytes().first;
-        i.places.pop_back();
+    while (!i.contexts.empty() && (i.contexts.size() >= most_contexts || (!shapes.empty() && bytes > most))) {
+        bytes -= i.contexts.back().second->net.buffer_bytes().first;
+        i.contexts.pop_back();
     }
     auto room = shapes.empty() ? nullptr : room_for(i, own);
-    i.places.insert(i.places.begin(), {key, std::make_unique<place>(std::move(net), std::move(room))});
-    return *i.places.front().second;
+    i.contexts.insert(i.contexts.begin(),
+                      {key, std::make_unique<bound_context>(std::move(net), std::move(room))});
+    return *i.contexts.front().second;
 }
 
 /// Inputs that a network reads where a request has them, for the time of a run.
@@ -165,7 +166,8 @@ private:
     std::vector<std::size_t> bound_;
 };
 
-void served_model::run_in(place &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const {
+void served_model::run_in(bound_context &p, const std::vector<std::shared_ptr<job>> &batch,
+                          std::int64_t size) const {
     const bool is_whole = batch.size() == 1 && (!is_batching() || batch.front()->rows == size);
     inputs_in_place in_place(p.net);
     for (std::size_t i = 0; i < inputs_.size(); i++) {
@@ -237,8 +239,8 @@ void served_model::run(const std::vector<std::shared_ptr<job>> &batch, bool is_a
     std::unique_ptr<instance> mine;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (is_alone && rows == 1 && free_wide_)
-            mine = std::move(free_wide_);
+        if (is_alone && rows == 1 && free_multi_threaded_)
+            mine = std::move(free_multi_threaded_);
         else {
             mine = std::move(free_.back());
             free_.pop_back();
@@ -246,14 +248,14 @@ void served_model::run(const std::vector<std::shared_ptr<job>> &batch, bool is_a
     }
     const auto give_back = [&] {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (mine->made_of == wide_.get())
-            free_wide_ = std::move(mine);
+        if (mine->made_of == multi_threaded_.get())
+            free_multi_threaded_ = std::move(mine);
         else
             free_.push_back(std::move(mine));
     };
     try {
         const std::int64_t size = is_batching() ? size_for(rows) : 1;
-        run_in(place_for(*mine, batch.front()->shapes, size), batch, size);
+        run_in(bound_context_for(*mine, batch.front()->shapes, size), batch, size);
     } catch (...) {
         give_back();
         throw;

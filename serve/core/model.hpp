@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// One version of a model, loaded and warm: its networks, the places to run them in, and how their batches look.
+// One version of a model, loaded and warm: its networks, the contexts to run them in, and how their batches look.
 
 #include <functional>
 #include <memory>
@@ -27,7 +27,8 @@ public:
                                               int workers, const std::function<bool()> &stop = {},
                                               const model_findings *known = nullptr);
     model_findings findings() const {
-        return {queue_options_.sizes, why_alone_, queue_options_.seconds_per_row, has_latency_mode(), true};
+        return {queue_options_.sizes, unbatchable_because_, queue_options_.seconds_per_row,
+                has_latency_mode(), true};
     }
     ~served_model() override;
 
@@ -36,11 +37,11 @@ public:
     std::string platform() const { return "octet_" + framework_; }
     const std::vector<tensor_info> &inputs() const { return inputs_; }
     const std::vector<tensor_info> &outputs() const { return outputs_; }
-    bool is_batching() const { return why_alone_.empty(); }
-    const std::string &why_not_batching() const { return why_alone_; }
+    bool is_batching() const { return unbatchable_because_.empty(); }
+    const std::string &why_not_batching() const { return unbatchable_because_; }
     std::int64_t most_rows() const { return is_batching() ? most_rows_ : 1; }
     const queue_options &queue_settings() const { return queue_options_; }
-    bool has_latency_mode() const { return wide_ != nullptr; }
+    bool has_latency_mode() const { return multi_threaded_ != nullptr; }
     std::size_t buffer_bytes() const { return buffer_bytes_; } ///< of all contexts, once warm
     std::size_t weight_bytes() const { return weight_bytes_; }
 
@@ -57,17 +58,17 @@ public:
 
 private:
     /// A context with the addresses of its tensors.
-    struct place {
-        place(network n, std::unique_ptr<open_sizes::share> r);
+    struct bound_context {
+        bound_context(network n, std::unique_ptr<open_sizes::share> r);
         network net;
         std::unique_ptr<open_sizes::share> room; ///< null for sizes that requests do not choose
         std::vector<std::byte *> inputs, outputs;
         std::vector<std::size_t> output_bytes;
     };
-    /// An instance runs one batch at a time: places by their sizes, the last ones used first.
+    /// An instance runs one batch at a time: contexts by their sizes, the last ones used first.
     struct instance {
         const network *made_of = nullptr;
-        std::vector<std::pair<std::string, std::unique_ptr<place>>> places;
+        std::vector<std::pair<std::string, std::unique_ptr<bound_context>>> contexts;
     };
 
     class inputs_in_place;
@@ -76,13 +77,13 @@ private:
     void drop_idle_plans() override;
     network context_for(const instance &i, const std::string &shapes, std::int64_t rows) const;
     static std::unique_ptr<open_sizes::share> room_for(instance &i, std::size_t bytes);
-    place &place_for(instance &i, const std::string &shapes, std::int64_t rows) const;
+    bound_context &bound_context_for(instance &i, const std::string &shapes, std::int64_t rows) const;
     std::int64_t size_for(std::int64_t rows) const;
-    void run_in(place &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const;
+    void run_in(bound_context &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const;
     tensor_info describe(const tensor_view &view, const model::graph &g, int index,
                          const model_config &config) const;
     void describe(const model::graph &g, const model_config &config);
-    void fill_inputs(place &p, std::int64_t rows, std::uint32_t seed) const;
+    void fill_inputs(bound_context &p, std::int64_t rows, std::uint32_t seed) const;
     void warm(const model::graph &g, const model_config &config, int workers,
               const std::function<bool()> &stop, const model_findings *known);
     void find_sizes(const model_config &config, const std::function<bool()> &stop);
@@ -90,18 +91,19 @@ private:
     void use_all_cores(const model::graph &g, int workers, bool is_known);
     std::vector<std::int64_t> measured_sizes(std::int64_t most, const std::function<bool()> &stop);
     bool rows_are_independent(std::int64_t size);
-    double best_time(place &p) const;
+    double best_time(bound_context &p) const;
 
-    std::string name_, version_, framework_, why_alone_;
+    std::string name_, version_, framework_, unbatchable_because_;
     std::vector<tensor_info> inputs_, outputs_;
     bool has_state_ = false, could_batch_ = false; ///< by the operators, before anything ran
     std::int64_t most_rows_ = 1;
     std::size_t buffer_bytes_ = 0, weight_bytes_ = 0;
     queue_options queue_options_;
-    std::unique_ptr<network> narrow_, wide_; ///< of one thread, and of all
-    std::mutex mutex_;                       ///< of what follows
+    std::unique_ptr<network> single_threaded_,
+        multi_threaded_; ///< the latter on all threads; null where it is not faster
+    std::mutex mutex_;   ///< of what follows
     std::vector<std::unique_ptr<instance>> free_;
-    std::unique_ptr<instance> free_wide_;
+    std::unique_ptr<instance> free_multi_threaded_;
     std::shared_ptr<model_metrics> metrics_;
 };
 

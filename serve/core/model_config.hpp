@@ -25,7 +25,7 @@ struct model_config {
     int versions = 1;
     /// The queue's sizes are those of the measured or preferred batches, its instances those of above.
     queue_options queue;
-    /// Of the model's file and of those beside it that hold its data.
+    /// Digests of the model's file and of those beside it that hold its data.
     file_digests sha256;
     /// What clients are told of inputs and outputs, by their names, instead of what the file declares.
     std::map<std::string, const datatype *> datatypes;

@@ -34,7 +34,7 @@ std::string signature_of(const fs::path &file) {
     return text;
 }
 
-/// Of a model's file and, for .onnx, of the files beside it that may be its data.
+/// The signature of a model's file and, for .onnx, of the files beside it that may be its data.
 std::string signature_with_data(const fs::path &file) {
     std::string text = signature_of(file);
     if (text.empty() || file.extension() != ".onnx")

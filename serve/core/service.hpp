@@ -22,7 +22,7 @@ struct given_tensor {
     std::vector<double> numbers;     ///< else these
 };
 
-/// Of the protocol, that the server has.
+/// The protocol's extensions that the server has.
 constexpr const char *extensions[] = {"binary_tensor_data", "model_repository", "model_configuration",
                                       "statistics",         "classification",   "schedule_policy"};
 /// Parameters that both protocols have, of a request and of its outputs.
@@ -109,7 +109,7 @@ public:
 
     /// What was asked for is served, and goes on to be.
     bool is_ready() const { return models.is_loaded() && models.is_complete() && !is_leaving_; }
-    /// Of a model, or of its version. Throws refusal if there is none.
+    /// Whether a model, or its version, is ready. Throws refusal if there is none.
     bool is_ready(const std::string &model, const std::string &version) const;
     /// Not ready from now on, so that balancers send their requests elsewhere; those that come are served.
     void leave() { is_leaving_ = true; }

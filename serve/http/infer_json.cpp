@@ -33,14 +33,14 @@ public:
     bool null() override { return scalar_of_wrong_kind("null"); }
     bool boolean(bool v) override {
         switch (where()) {
-        case place::data:
+        case section::data:
             return add(v);
-        case place::parameters:
+        case section::parameters:
             if (key_ != "binary_data_output" && key_ != "profile")
                 return scalar_of_wrong_kind(v ? "true" : "false");
             (key_ == "profile" ? request.wants_profile : form.all_binary) = v;
             return true;
-        case place::output_parameters:
+        case section::output_parameters:
             if (key_ != "binary_data")
                 return scalar_of_wrong_kind(v ? "true" : "false");
             is_binary_ = v;
@@ -52,18 +52,18 @@ public:
     bool number_integer(std::int64_t v) override { return integer(v, static_cast<double>(v)); }
     bool number_unsigned(std::uint64_t v) override {
         constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-        if (v > most && where() != place::data && where() != place::other)
+        if (v > most && where() != section::data && where() != section::other)
             refuse("JSON: " + std::to_string(v) + " is beyond all limits");
         return integer(static_cast<std::int64_t>(std::min(v, most)), static_cast<double>(v));
     }
     bool number_float(double v, const std::string &text) override {
-        if (where() != place::data)
+        if (where() != section::data)
             return scalar_of_wrong_kind(text);
         return add(v);
     }
     bool string(std::string &v) override {
         switch (where()) {
-        case place::root:
+        case section::root:
             if (key_ == "id") {
                 if (v.size() > most_id_bytes)
                     refuse("\"id\" has " + std::to_string(v.size()) + " bytes, at most " +
@@ -71,16 +71,16 @@ public:
                 request.id = v;
             }
             return true;
-        case place::input:
+        case section::input:
             (key_ == "name"       ? request.inputs.back().name
              : key_ == "datatype" ? request.inputs.back().datatype
                                   : ignored_) = v;
             return true;
-        case place::output:
+        case section::output:
             if (key_ == "name")
                 request.outputs.back().name = v;
             return true;
-        case place::output_parameters:
+        case section::output_parameters:
             if (key_ != "datatype")
                 return scalar_of_wrong_kind("a string");
             request.outputs.back().datatype = v;
@@ -92,70 +92,70 @@ public:
     bool binary(json::binary_t &) override { return true; }
     bool key(std::string &v) override {
         key_ = v;
-        if (where() == place::other)
+        if (where() == section::other)
             return true;
         constexpr std::size_t most_keys = 64;
         if (!keys_.back().insert(v).second)
             refuse("JSON: a key stands twice: \"" + shown(v) + '"');
         if (keys_.back().size() > most_keys)
             refuse("JSON: an object has more than " + std::to_string(most_keys) + " keys");
-        if (where() == place::parameters)
+        if (where() == section::parameters)
             check_parameter(v, parameters_of_request);
-        if (where() == place::input_parameters)
+        if (where() == section::input_parameters)
             check_parameter(v, {"binary_data_size"});
-        if (where() == place::output_parameters)
+        if (where() == section::output_parameters)
             check_parameter(v, parameters_of_output);
         return true;
     }
 
     bool start_object(std::size_t) override {
         switch (where()) {
-        case place::nowhere:
-            return enter(place::root);
-        case place::root:
-            return enter(key_ == "parameters" ? place::parameters : place::other);
-        case place::inputs:
+        case section::nowhere:
+            return enter(section::root);
+        case section::root:
+            return enter(key_ == "parameters" ? section::parameters : section::other);
+        case section::inputs:
             request.inputs.emplace_back();
             binary_sizes.push_back(-1);
             check_count(request.inputs.size());
-            return enter(place::input);
-        case place::input:
-            return enter(key_ == "parameters" ? place::input_parameters : place::other);
-        case place::outputs:
+            return enter(section::input);
+        case section::input:
+            return enter(key_ == "parameters" ? section::input_parameters : section::other);
+        case section::outputs:
             request.outputs.emplace_back();
             is_binary_.reset();
             check_count(request.outputs.size());
-            return enter(place::output);
-        case place::output:
-            return enter(key_ == "parameters" ? place::output_parameters : place::other);
-        case place::data:
-        case place::shape:
+            return enter(section::output);
+        case section::output:
+            return enter(key_ == "parameters" ? section::output_parameters : section::other);
+        case section::data:
+        case section::shape:
             refuse("JSON: an object in \"data\" or \"shape\"");
         default:
-            return enter(place::other);
+            return enter(section::other);
         }
     }
     bool end_object() override {
-        if (where() == place::output && is_binary_)
+        if (where() == section::output && is_binary_)
             form.binary_of[request.outputs.back().name] = *is_binary_;
         return leave();
     }
     bool start_array(std::size_t) override {
         switch (where()) {
-        case place::nowhere:
+        case section::nowhere:
             refuse("JSON: an array, allowed is an object");
-        case place::root:
-            return enter(key_ == "inputs"    ? place::inputs
-                         : key_ == "outputs" ? place::outputs
-                                             : place::other);
-        case place::input:
-            return enter(key_ == "shape" ? place::shape : key_ == "data" ? place::data : place::other);
-        case place::data:
-            return enter(place::data);
-        case place::shape:
+        case section::root:
+            return enter(key_ == "inputs"    ? section::inputs
+                         : key_ == "outputs" ? section::outputs
+                                             : section::other);
+        case section::input:
+            return enter(key_ == "shape" ? section::shape : key_ == "data" ? section::data : section::other);
+        case section::data:
+            return enter(section::data);
+        case section::shape:
             refuse("JSON: an array in \"shape\"");
         default:
-            return enter(place::other);
+            return enter(section::other);
         }
     }
     bool end_array() override { return leave(); }
@@ -167,7 +167,7 @@ public:
     }
 
 private:
-    enum class place {
+    enum class section {
         nowhere,
         root,
         parameters,
@@ -182,13 +182,14 @@ private:
         other
     };
 
-    place where() const { return path_.empty() ? place::nowhere : path_.back(); }
-    bool enter(place p) {
+    section where() const { return path_.empty() ? section::nowhere : path_.back(); }
+    bool enter(section p) {
         constexpr std::size_t deepest = 32;
         if (path_.size() == deepest)
             refuse("JSON is nested deeper than " + std::to_string(deepest) + " levels");
-        const place now = where();
-        if (now == place::parameters || now == place::input_parameters || now == place::output_parameters)
+        const section now = where();
+        if (now == section::parameters || now == section::input_parameters ||
+            now == section::output_parameters)
             return scalar_of_wrong_kind("a list or an object");
         path_.push_back(p);
         keys_.emplace_back();
@@ -215,22 +216,22 @@ private:
     }
     bool integer(std::int64_t v, double value) {
         switch (where()) {
-        case place::data:
+        case section::data:
             return add(value);
-        case place::shape:
+        case section::shape:
             if (request.inputs.back().shape.size() == 32)
                 refuse("input '" + shown(request.inputs.back().name) + "' has more than 32 dimensions");
             request.inputs.back().shape.push_back(v);
             return true;
-        case place::parameters:
+        case section::parameters:
             if (key_ != "timeout" && key_ != "priority")
                 return scalar_of_wrong_kind(std::to_string(v));
             (key_ == "timeout" ? request.timeout_us : request.priority) = v;
             return true;
-        case place::input_parameters:
+        case section::input_parameters:
             binary_sizes.back() = v;
             return true;
-        case place::output_parameters:
+        case section::output_parameters:
             if (key_ != "classification")
                 return scalar_of_wrong_kind(std::to_string(v));
             request.outputs.back().classes = v;
@@ -241,23 +242,24 @@ private:
     }
     /// Only where the protocol says what stands there.
     bool scalar_of_wrong_kind(const std::string &what) const {
-        const place p = where();
-        const bool is_known = p == place::nowhere || p == place::shape || p == place::data ||
-                              p == place::inputs || p == place::outputs ||
-                              (p == place::root && (key_ == "inputs" || key_ == "outputs" || key_ == "id")) ||
-                              (p == place::input &&
-                               (key_ == "name" || key_ == "datatype" || key_ == "shape" || key_ == "data")) ||
-                              (p == place::output && key_ == "name") || p == place::parameters ||
-                              p == place::input_parameters || p == place::output_parameters;
+        const section p = where();
+        const bool is_known =
+            p == section::nowhere || p == section::shape || p == section::data || p == section::inputs ||
+            p == section::outputs ||
+            (p == section::root && (key_ == "inputs" || key_ == "outputs" || key_ == "id")) ||
+            (p == section::input &&
+             (key_ == "name" || key_ == "datatype" || key_ == "shape" || key_ == "data")) ||
+            (p == section::output && key_ == "name") || p == section::parameters ||
+            p == section::input_parameters || p == section::output_parameters;
         if (is_known)
             refuse("JSON: " + what.substr(0, 40) +
-                   (p == place::shape  ? " in \"shape\""
-                    : p == place::data ? " in \"data\""
-                                       : " where \"" + shown(key_) + "\" is expected"));
+                   (p == section::shape  ? " in \"shape\""
+                    : p == section::data ? " in \"data\""
+                                         : " where \"" + shown(key_) + "\" is expected"));
         return true;
     }
 
-    std::vector<place> path_;
+    std::vector<section> path_;
     std::vector<std::set<std::string>> keys_; ///< as `path_`, of what is no `other`
     std::size_t count_ = 0;                   ///< of numbers
     std::string key_, ignored_;

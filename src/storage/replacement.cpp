@@ -37,13 +37,13 @@ std::string folder_of(const std::string &path) {
     return folder.empty() ? "." : folder;
 }
 
-struct place {
+struct destination {
     std::string target;
     int mode; ///< -1: nothing is there
 };
 
 /// Where the file belongs. The path is followed by the system, which refuses others' links in folders of everybody.
-place place_of(const std::string &path) {
+destination destination_of(const std::string &path) {
     if (path.find('\0') != std::string::npos) // the system would take what is before it
         refuse(path.c_str(), "a zero byte follows in the name, which no file has");
     struct stat s;
@@ -65,8 +65,8 @@ place place_of(const std::string &path) {
 }
 
 /// Throws where no file can be made in the target's folder.
-place checked_place_of(const std::string &path) {
-    place p = place_of(path);
+destination checked_destination_of(const std::string &path) {
+    destination p = destination_of(path);
     const std::string inside = folder_of(p.target) + "/."; // no directory has nothing inside
     if (path.empty() || ::access(inside.c_str(), W_OK | X_OK) != 0)
         fail(path, path.empty() ? ENOENT : errno);
@@ -75,10 +75,10 @@ place checked_place_of(const std::string &path) {
 
 } // namespace
 
-void require_replaceable(const std::string &path) { checked_place_of(path); }
+void require_replaceable(const std::string &path) { checked_destination_of(path); }
 
 replacement::replacement(const std::string &path) : path_(path) {
-    const place p = checked_place_of(path);
+    const destination p = checked_destination_of(path);
     target_ = p.target;
     mode_ = p.mode;
     open_in(folder_of(target_));

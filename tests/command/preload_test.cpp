@@ -47,7 +47,7 @@ TEST(preload, takes_over_a_client) {
     const outcome verbose = preload({"--verbose", client});
     EXPECT_EQ(verbose.out, quiet.out);
     EXPECT_TRUE(contains(verbose.err, "octet: taken: convolution src:u8")) << verbose.err;
-    EXPECT_TRUE(contains(verbose.err, "octet: handed on: convolution src:f32")) << verbose.err;
+    EXPECT_TRUE(contains(verbose.err, "octet: falls back to oneDNN: convolution src:f32")) << verbose.err;
 }
 
 TEST(preload, sets_threads_and_level_of_the_program) {

@@ -18,7 +18,7 @@ LD_PRELOAD=$programs/libhidden_library.so:$library "$failures" absent 2>"$direct
 [ "$(grep -c 'oneDNN (libdnnl.so.2) is not there' "$directory/said")" = 1 ] || fail "one sentence for an absent library"
 
 LD_PRELOAD=$library:$programs/libdnnl.so.3 "$failures" version 2>"$directory/said"
-grep -q 'oneDNN 3.1.*handed on' "$directory/said" || fail "a sentence for another version"
+grep -q 'oneDNN 3.1.*falls back' "$directory/said" || fail "a sentence for another version"
 
 for threads in 1 2; do
     OMP_NUM_THREADS=$threads LD_PRELOAD=$library "$failures" threads

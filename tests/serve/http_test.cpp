@@ -554,7 +554,7 @@ TEST(serve_http, stops_in_good_order) {
     EXPECT_FALSE(client(s.http_port()).is_connected());
 }
 
-/// Its refusal asks the scheduler, which has stopped by then.
+/// The refusal of such a request asks the scheduler, which has stopped by then.
 TEST(serve_http, may_end_while_a_loop_reads_a_request) {
     serve::server_options options = demo_options();
     options.io_threads = 1;

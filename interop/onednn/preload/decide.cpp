@@ -96,7 +96,7 @@ decision not_taken(const request &r, bool was_candidate, const std::string &why)
     }
     const bool is_error = was_candidate && policy_in_force() == policy::only;
     if (is_verbose() || is_error)
-        tell((is_error ? "refused (OCTET_DNNL=only): " : "handed on: ") + text_of(r) + ": " + why);
+        tell((is_error ? "refused (OCTET_DNNL=only): " : "falls back to oneDNN: ") + text_of(r) + ": " + why);
     return {nullptr, is_error ? dnnl_unimplemented : dnnl_success, why};
 }
 

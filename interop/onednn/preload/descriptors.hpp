@@ -11,7 +11,7 @@ namespace octet::onednn {
 
 static_assert(DNNL_RUNTIME_DIM_VAL == OCTET_RUNTIME_DIM_VAL);
 
-/// Why a request is handed on. A sentence for people.
+/// Why a request falls back to oneDNN. A sentence for people.
 struct refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

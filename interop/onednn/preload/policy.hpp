@@ -8,7 +8,7 @@
 namespace octet::onednn {
 
 enum class policy {
-    off,       ///< everything is handed on
+    off,       ///< everything falls back
     automatic, ///< what Octet takes is Octet's
     only       ///< an int8 problem that Octet refuses is an error
 };

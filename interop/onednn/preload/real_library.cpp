@@ -39,7 +39,7 @@ real_library open() {
     if (!library.handle) {
         const char *why = dlerror();
         std::fprintf(stderr,
-                     "octet: oneDNN (libdnnl.so.2) is not there, so nothing can be handed on to it: %s\n",
+                     "octet: oneDNN (libdnnl.so.2) is not there, so nothing can fall back to it: %s\n",
                      why ? why : name.c_str());
         return library;
     }
@@ -56,9 +56,9 @@ real_library open() {
     if (library.is_known)
         library.cpu_runtime = version->cpu_runtime;
     else
-        std::fprintf(
-            stderr, "octet: %s is oneDNN %d.%d, but only 2.%d is understood: everything is handed on to it\n",
-            name.c_str(), version->major, version->minor, DNNL_VERSION_MINOR);
+        std::fprintf(stderr,
+                     "octet: %s is oneDNN %d.%d, but only 2.%d is understood: everything falls back to it\n",
+                     name.c_str(), version->major, version->minor, DNNL_VERSION_MINOR);
     return library;
 }
 

@@ -1,5 +1,5 @@
 // Octet takes of oneDNN's what it does as oneDNN does, and faster: forward passes of 8-bit sources. What it could do beyond that
-// for a client of its own header is handed on. Tensors whose layout the library shall choose get oneDNN's choice, then the
+// for a client of its own header falls back to it. Tensors whose layout the library shall choose get oneDNN's choice, then the
 // translation that both doors share makes Octet's primitive descriptor.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/take.hpp"
