@@ -355,7 +355,7 @@ void add_elementwise() {
                             }});
 }
 
-/// Of bytes; FNV-1a.
+/// The FNV-1a hash of bytes.
 std::uint64_t hash(const std::string &bytes) {
     std::uint64_t h = 14695981039346656037u;
     for (const char c : bytes)

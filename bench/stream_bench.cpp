@@ -27,7 +27,7 @@ const stream &strm() {
     return s;
 }
 
-/// Of the destination: images of 256 channels.
+/// The destination's sizes: images of 256 channels.
 memory::dim images = 1, height = 56, width = 56;
 
 memory::desc image(data_type type, format_tag tag = format_tag::nhwc) {
@@ -59,7 +59,7 @@ struct workload {
     }
 };
 
-/// Of one of `times` runs.
+/// The time of one of `times` runs.
 template <typename Body> double seconds(int times, const Body &body) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < times; i++)

@@ -7,6 +7,7 @@ Prints a table of figures that changes to the structure aim at, so that they are
   product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT)
   rings                      sets of units, and of folders, that include each other (include_graph.py)
   files that name one        product files whose code names a post-op, a level, a rule, by name: the most, over all of them, and the median
+                             (`none` and `automatic` are no rules)
   files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's interface) counted apart; implementations
                              (cpu, but for the list and the reference) and those who use it (src/network, the bench) are not counted
   convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp include, directly or not, in
@@ -62,7 +63,8 @@ def naming(tree):
     enum = lambda text, name: members(re.search(r"enum class " + name + r"\b.*?\{(.*?)\}", text, re.S).group(1), r"^\s*(\w+)\s*(?:=|,|$|///)")
     yield "a post-op", files_that_name(tree, [rf"post_op::{n}\b" for n in ops])
     yield "a level", files_that_name(tree, [rf"(cpu_isa|level|isa)::{n}\b" for n in enum(settings, "cpu_isa")])
-    yield "a rule", files_that_name(tree, [rf"(requantization_rule|rule|rule_t)::{n}\b" for n in enum(rules, "requantization_rule") if n != "none"])
+    yield "a rule", files_that_name(tree, [rf"(requantization_rule|rules?|rule_t)::{n}\b" for n in enum(rules, "requantization_rule")
+                                             if n not in ("none", "automatic")])
 
 
 def files_of_primitive(root, name):

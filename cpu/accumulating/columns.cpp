@@ -15,8 +15,8 @@ namespace octet::impl {
 columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilogue,
                  const std::vector<line_range> &ranges, bool groups_have_channels, instruction_set isa)
     : weights_(weights), epilogue_(epilogue), ranges_(ranges), groups_have_channels_(groups_have_channels),
-      has_bias_(epilogue.source().bias.ndims != 0 && epilogue.planes().bias < 0),
-      has_argument_planes_(epilogue.has_argument_planes() || epilogue.planes().weights_zero_point >= 0),
+      has_bias_(epilogue.source().bias.ndims != 0 && epilogue.params().bias < 0),
+      has_argument_params_(epilogue.has_argument_params() || epilogue.params().weights_zero_point >= 0),
       isa_(isa) {
     const packed_geometry &p = packed();
     constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
@@ -59,7 +59,7 @@ bool columns::may_start_from_magic_bias(const column_arguments &args) const {
 }
 
 const std::uint32_t *columns::params(const column_arguments &args) const {
-    if (!has_argument_planes_)
+    if (!has_argument_params_)
         return constants_.data();
     const packed_geometry &p = packed();
     auto *params = static_cast<std::uint32_t *>(
@@ -68,7 +68,7 @@ const std::uint32_t *columns::params(const column_arguments &args) const {
     for (dim_t group = 0; group < p.groups; group++)
         epilogue_.fill_arguments(args.all, first_channel(group), p.o,
                                  params + group * p.o_blocks() * block_words());
-    if (epilogue_.planes().weights_zero_point >= 0)
+    if (epilogue_.params().weights_zero_point >= 0)
         fill_weights_zero_points(args.all, params);
     return params;
 }
@@ -76,11 +76,11 @@ const std::uint32_t *columns::params(const column_arguments &args) const {
 void columns::fill_weights_zero_points(const arguments &args, std::uint32_t *params) const {
     const packed_geometry &p = packed();
     const stored_weights::bound_zero_points zero_points(weights_, args);
-    std::uint32_t *plane = params + epilogue_.planes().weights_zero_point * jit::columns_per_block;
+    std::uint32_t *param = params + epilogue_.params().weights_zero_point * jit::columns_per_block;
     // Columns of padding are computed and never stored; they repeat the last channel.
     for (dim_t group = 0; group < p.groups; group++)
         for (dim_t o = 0; o < p.line_sums(); o++)
-            plane[(group * p.o_blocks() + o / packed_o_block) * block_words() + o % packed_o_block] =
+            param[(group * p.o_blocks() + o / packed_o_block) * block_words() + o % packed_o_block] =
                 static_cast<std::uint32_t>(zero_points[first_channel(group) + std::min(o, p.o - 1)]);
 }
 
@@ -109,7 +109,7 @@ void columns::subtract_zero_points(const column_arguments &args, const line_rang
                 to[o] = static_cast<std::int32_t>(static_cast<std::uint32_t>(to[o]) -
                                                   factor * static_cast<std::uint32_t>(line_sums[o]));
         }
-    if (epilogue_.planes().weights_zero_point < 0)
+    if (epilogue_.params().weights_zero_point < 0)
         return;
     const stored_weights::bound_zero_points zero_points(weights_, args.all);
     for (dim_t group = 0; group < p.groups; group++)

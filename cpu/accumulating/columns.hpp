@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a kernel of products needs to know of its columns besides weights: the planes of the epilogue, and the
+// What a kernel of products needs to know of its columns besides weights: the parameter vectors of the epilogue, and the
 // accumulators to start with, into which bias and zero points are folded. What the attributes know is
 // computed once, the rest by each thread for each execution: lines come slowly from a core that has just
 // written them.
@@ -41,14 +41,14 @@ public:
     /// False if the epilogue's magic bias does not allow for these biases.
     bool may_start_from_magic_bias(const column_arguments &args) const;
 
-    /// Planes of all column blocks; valid until the calling thread's next execution.
+    /// Parameter vectors of all column blocks; valid until the calling thread's next execution.
     const std::uint32_t *params(const column_arguments &args) const;
 
     /// The epilogue's magic bias and bias - zs Σw + K zs zw for [range of kernel lines][column]: with the row sums,
     /// Σ (s - zs)(w - zw) without zero points in the reduction. Valid as `params`.
     const std::int32_t *initial(const column_arguments &args) const;
 
-    dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
+    dim_t block_words() const { return epilogue_.params().count * jit::columns_per_block; }
     /// Columns of all stored groups, padded to whole blocks: values of one range in `initial`.
     dim_t padded_columns() const { return packed().groups * packed().line_sums(); }
     std::size_t size_bytes() const { return constants_.size() * sizeof constants_[0]; }
@@ -67,9 +67,9 @@ private:
     const stored_weights &weights_;
     const jit::epilogue_plan &epilogue_;
     const std::vector<line_range> &ranges_;
-    aligned_vector<std::uint32_t> constants_; ///< planes as far as known at creation
+    aligned_vector<std::uint32_t> constants_; ///< parameter vectors as far as known at creation
     aligned_vector<std::int32_t> initial_;    ///< initial values where there is nothing to fold
-    const bool groups_have_channels_, has_bias_, has_argument_planes_;
+    const bool groups_have_channels_, has_bias_, has_argument_params_;
     const instruction_set isa_; ///< for weights that are packed in an execution
 };
 

@@ -192,7 +192,7 @@ template <typename Problem> struct named_family {
 /// Asks a family, or refuses for it where the cap does not let it run.
 template <typename Problem>
 candidate ask(const family<Problem> &f, const Problem &problem, const machine &m) {
-    if (f.kind != code::reference && m.isa.level == cpu_isa::ref)
+    if (f.kind != code::reference && !m.isa.has_vectors())
         return candidate::refused(text("needs ", isa_table[1].name, ", in use is ", m.isa.name()));
     const candidate answer = f.plan(problem, m);
     return answer.is_refused() || f.kind == code::reference ? answer

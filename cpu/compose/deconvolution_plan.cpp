@@ -212,10 +212,10 @@ std::vector<deconvolution_phase> phases_of(const deconvolution_problem &p) {
     const std::vector<kernel_part> parts = kernel_parts(weights);
     const std::vector<axis_phase> columns = axis_phases_of(p, 2), rows = axis_phases_of(p, 1);
     std::vector<deconvolution_phase> phases;
-    for (const axis_phase &plane : axis_phases_of(p, 0))
+    for (const axis_phase &slice : axis_phases_of(p, 0))
         for (const axis_phase &row : rows)
             for (const axis_phase &column : columns)
-                phases.push_back(phase_of(p, {plane, row, column}, parts, weights));
+                phases.push_back(phase_of(p, {slice, row, column}, parts, weights));
     return phases;
 }
 

@@ -37,7 +37,7 @@ bool are_read_in_rows(int mask, const memory_desc &dst, int channel_dim) {
 }
 
 /// True if a float rule's scale or bias changes from row to row and can be read as a tensor, as the program of the
-/// stream reads the sums. Planes would be as large as the destination, and filled for each execution.
+/// stream reads the sums. Parameter vectors would be as large as the destination, and filled for each execution.
 bool scales_by_row(const epilogue &out, int channel_dim) {
     const int channel = 1 << channel_dim;
     const bool by_row = ((out.output_scales.mask | out.src_scales.mask) & ~channel) != 0;
@@ -60,7 +60,7 @@ void scale(stream::task_builder &b, const epilogue &out, const memory_desc &bias
             b.step(op::to_f32);
         b.binary(algorithm::binary_add);
     };
-    const auto plane_of = [&](const masked_values<float> &scales, int arg) {
+    const auto params_of = [&](const masked_values<float> &scales, int arg) {
         return b.values(scales, OCTET_ARG_ATTR_SCALES | arg, out.dst);
     };
     const auto is_by_row = [&](const masked_values<float> &scales) {
@@ -85,9 +85,9 @@ void scale(stream::task_builder &b, const epilogue &out, const memory_desc &bias
         if (one_by_one)
             b.binary(algorithm::binary_mul);
         if (out.weights_scales.is_set())
-            b.step(op::multiply, plane_of(out.weights_scales, OCTET_ARG_WEIGHTS));
+            b.step(op::multiply, params_of(out.weights_scales, OCTET_ARG_WEIGHTS));
         if (facts.factor_has_dst_scale() && out.dst_scales.is_set())
-            b.step(op::divide, plane_of(out.dst_scales, OCTET_ARG_DST));
+            b.step(op::divide, params_of(out.dst_scales, OCTET_ARG_DST));
         if (!one_by_one)
             b.binary(algorithm::binary_mul);
     }

@@ -30,7 +30,7 @@ template <typename Problem> Problem sums_of(const Problem &p) {
     sums.dst = stream::dense_in_order_of(p.dst, p.dst);
     sums.dst.data_type = p.sums_f32() ? data_type::f32 : data_type::s32;
     sums.out_stage = {};
-    sums.out_stage.rule = p.sums_f32() ? requantization_rule::f32 : requantization_rule::none;
+    sums.out_stage.rule = unchanged(p.sums_f32());
     sums.out_stage.dst = sums.dst;
     if (bias_enters_sums(p.out_stage, channels_last::channel_dim_of(p)))
         sums.out_stage.bias = p.out_stage.bias;

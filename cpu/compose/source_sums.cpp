@@ -89,7 +89,7 @@ private:
 };
 
 /// The zero point of the stored weights of each channel.
-stream::plane zero_points_of(const convolution_problem &p) {
+stream::param_vector zero_points_of(const convolution_problem &p) {
     const stored_weights weights(p.weights, packed_weights_of(p), p.weights_zero_points);
     return {1 << 1, p.weights_zero_points.values.runtime,
             [weights](const arguments &args, const coordinates &at, int) {
@@ -104,7 +104,7 @@ candidate in_steps(const convolution_problem &p, const memory_desc &packed, cons
     const candidate rest =
         separate_epilogue::plan_rest(p.out_stage, sums, 1, m, [&](stream::task_builder &b) {
             b.load(sums, OCTET_ARG_SRC_1);
-            b.step(jit::stream_op::multiply_s32, b.add_plane(zero_points_of(p)));
+            b.step(jit::stream_op::multiply_s32, b.add_params(zero_points_of(p)));
             b.step(jit::stream_op::subtract_pair);
         });
     for (const candidate &step : {weighted, plain, rest})

@@ -182,7 +182,7 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
 
 namespace {
 
-/// The positions of line `ih` of plane `id` from column `origin` on, of which those outside the image are padding.
+/// The positions of line `ih` of depth slice `id` from column `origin` on, of which those outside the image are padding.
 void copy_line(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t id, dim_t ih,
                dim_t origin, std::uint8_t *to) {
     // Columns of the copy that lie inside the image: [left, right).

@@ -25,7 +25,7 @@ std::int32_t sum_words(const std::uint8_t *from, dim_t count);
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
                std::uint8_t *to);
 
-/// Output lines [first, first + count) of output plane `od`, and where on the padded width the copy begins.
+/// Output lines [first, first + count) of output slice `od`, and where on the padded width the copy begins.
 struct image_part {
     dim_t od, first, count, column;
 };

@@ -127,23 +127,23 @@ private:
         });
     }
 
-    /// Band after band, each in one plane of the output.
+    /// Band after band, each in one output slice.
     void run_cells(const execution &run, const cell_range &cells) const {
         const dot_work &w = plan_.work;
-        const dim_t plane_rows = plan_.is_flat ? plan_.line_length : geometry_.height;
+        const dim_t slice_rows = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t depth = plan_.is_flat ? 1 : geometry_.depth;
         if (plan_.keeps_wide_weights)
             widen_panels(run, cells.first_panel, cells.end_panel);
         for (dim_t unit = cells.first_row, end = 0; unit < cells.end_row; unit = end) {
-            const dim_t plane = unit / w.units_per_plane;
-            end = std::min(cells.end_row, (plane + 1) * w.units_per_plane);
+            const dim_t slice = unit / w.units_per_slice;
+            end = std::min(cells.end_row, (slice + 1) * w.units_per_slice);
             const dim_t bands = div_up(end - unit, w.band);
             for (dim_t b = 0; b < bands; b++) {
                 const auto row = [&](dim_t band) {
-                    const dim_t at = unit + (end - unit) * band / bands - plane * w.units_per_plane;
-                    return std::min(at * w.unit, plane_rows);
+                    const dim_t at = unit + (end - unit) * band / bands - slice * w.units_per_slice;
+                    return std::min(at * w.unit, slice_rows);
                 };
-                run_band(run, {plane / depth, plane % depth, row(b), row(b + 1) - row(b)}, cells.first_panel,
+                run_band(run, {slice / depth, slice % depth, row(b), row(b + 1) - row(b)}, cells.first_panel,
                          cells.end_panel);
             }
         }
@@ -275,7 +275,7 @@ private:
                    thread_scratch(scratch_slot::wide_weights, static_cast<std::size_t>(panels * bytes))) +
                index * bytes;
     }
-    /// Of the weights of a block as the kernel takes them; of a tap in what lies side by side.
+    /// Bytes of a block of weights as the kernel takes them, and of a tap in what lies side by side.
     dim_t block_bytes() const {
         const bool by_vector = plan_.products == jit::dot_products::winograd_f43;
         return plan_.taps * tap_bytes() * (by_vector ? packed_o_block / machine_.isa.lanes() : 1);

@@ -125,8 +125,8 @@ line_range lines_inside(const dot_geometry &g, dim_t oh) {
 /// skipped, which row sums could not.
 bool can_copy_edges(const dot_geometry &g, bool changes_codes) {
     const bool is_dense = g.has_dense_positions() && g.src_strides[2] == g.position_bytes;
-    const bool is_plane = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
-    if (changes_codes || g.sums_f32() || !is_dense || !is_plane || g.weights.sums_source() ||
+    const bool is_flat_image = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
+    if (changes_codes || g.sums_f32() || !is_dense || !is_flat_image || g.weights.sums_source() ||
         g.rows_are_images)
         return false;
     for (dim_t oh = 0; oh < g.height; oh++)
@@ -151,7 +151,7 @@ row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, con
 
 /// Strides between neighbouring taps in a scratch image of these columns.
 extent3 scratch_tap_strides(const dot_plan &p, const dot_geometry &g) {
-    // The scratch image holds one plane per tap of the depth.
+    // The scratch image holds one slice per tap of the depth.
     const bool filters = p.products == jit::dot_products::winograd_f43;
     return {p.copy[1] * p.copied_line_bytes, p.copied_line_bytes * g.dilation[1],
             filters ? jit::winograd_parts * p.part_stride : p.position_bytes * g.dilation[2]};
@@ -216,7 +216,7 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
                                                             : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
     if (!p.is_flat)
-        p.band_lines = std::min(p.band_lines, g.height); // a band stays in one plane of the output
+        p.band_lines = std::min(p.band_lines, g.height); // a band stays in one output slice
     if (!is_image)
         return;
     p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
@@ -242,22 +242,22 @@ work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_wor
     };
     const double whole = cycles(t.rows, t.vectors);
     const double narrow = t.last_vectors ? cycles(t.rows, t.last_vectors) / whole : 1;
-    std::vector<double> units(static_cast<std::size_t>(w.units_per_plane), 1);
+    std::vector<double> units(static_cast<std::size_t>(w.units_per_slice), 1);
     if (p.is_flat && t.tail_rows)
         units.back() = cycles(t.tail_rows, t.vectors) / whole;
     if (!p.range_of_line.empty())
         for (std::size_t line = 0; line < units.size(); line++)
             units[line] = static_cast<double>(p.ranges[p.range_of_line[line]].count) /
                           static_cast<double>(g.packed().lines);
-    return {{units, w.planes}, side_costs::even(t.panels, narrow, g.groups)};
+    return {{units, w.slices}, side_costs::even(t.panels, narrow, g.groups)};
 }
 
 dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m) {
     dot_work work;
     work.threads = useful_threads(g, m);
     work.unit = p.is_flat ? p.tiles.rows : 1;
-    work.units_per_plane = div_up(p.is_flat ? p.line_length : g.height, work.unit);
-    work.planes = g.outer() * (p.is_flat ? 1 : g.depth);
+    work.units_per_slice = div_up(p.is_flat ? p.line_length : g.height, work.unit);
+    work.slices = g.outer() * (p.is_flat ? 1 : g.depth);
     work.panels = g.groups * p.tiles.panels;
     work.band = div_up(p.band_lines, work.unit);
     const work_costs costs = costs_of_work(p, g, work);
@@ -343,7 +343,7 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
 dim_t tiles_of_panel(const dot_plan &p) {
     const dot_work &w = p.work;
     const cell_range &first = w.shares.front().front();
-    const dim_t units = std::min({w.units_per_plane, w.band, first.end_row - first.first_row});
+    const dim_t units = std::min({w.units_per_slice, w.band, first.end_row - first.first_row});
     return std::max<dim_t>(1, p.is_flat ? units : units * div_up(p.line_length, p.tiles.rows));
 }
 

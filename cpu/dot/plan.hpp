@@ -23,9 +23,9 @@ enum class row_source {
 /// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line.
 struct dot_work {
     dim_t unit = 1; ///< lines (flat: rows)
-    dim_t units_per_plane =
+    dim_t units_per_slice =
         1;            ///< of the output (flat: of an outer index); the last one of a flat plan may be smaller
-    dim_t planes = 1; ///< of all outer indices
+    dim_t slices = 1; ///< of all outer indices
     dim_t panels = 1; ///< of all stored groups
     dim_t band = 1;   ///< units that are worked on for all columns before going on, at most
     int threads = 1;  ///< that are worth waking

@@ -8,7 +8,7 @@
 
 namespace octet::impl {
 
-/// Lines (flat plans: rows) [first, first + count) of plane `od` of one outer index.
+/// Lines (flat plans: rows) [first, first + count) of output slice `od` of one outer index.
 struct row_band {
     dim_t outer, od, first, count;
 };

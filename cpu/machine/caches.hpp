@@ -14,7 +14,7 @@ namespace octet::impl {
 
 constexpr dim_t cache_line_bytes = 64;
 
-/// Of what an operator reads and writes. A constant: what systems report as the last level is that of all
+/// True if what an operator reads and writes exceeds the caches. A constant: what systems report as the last level is that of all
 /// cores, or made up.
 constexpr bool leaves_caches(std::size_t bytes) { return bytes > std::size_t{32} << 20; }
 

@@ -92,7 +92,7 @@ std::vector<cpu_isa> get_available_cpu_isas() {
 cpu_isa get_machine_cpu_isa() { return get_available_cpu_isas().back(); }
 
 cpu_isa get_effective_cpu_isa() {
-    cpu_isa effective = cpu_isa::ref;
+    cpu_isa effective = impl::isa_table[0].level;
     for (const impl::isa_facts &level : impl::isa_table)
         if (impl::isa_is_usable(level.level))
             effective = level.level;

@@ -52,7 +52,7 @@ private:
     tbb::task_arena arena_;
 };
 
-/// Of this thread, since loops of several threads would wait for each other's places in one arena. Kept for each
+/// This thread's own arena, since loops of several threads would wait for each other's places in one arena. Kept for each
 /// count: networks that take turns in a thread may differ in theirs.
 explicit_arena &arena_of(int threads) {
     thread_local std::map<int, std::unique_ptr<explicit_arena>> arenas;

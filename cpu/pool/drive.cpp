@@ -61,7 +61,7 @@ public:
         spec.low = range.low;
         spec.high = range.high;
         for (const post_op_entry &entry : p.out_stage.post_ops)
-            if (const auto *clip = std::get_if<post_op::clip>(&entry)) {
+            if (const auto *clip = limits_of(entry)) {
                 spec.low = std::clamp(clip->low, range.low, range.high);
                 spec.high = std::clamp(clip->high, range.low, range.high);
             }
@@ -170,8 +170,7 @@ private:
 /// A maximum stays a code; only a clip can change it.
 bool only_clips(const epilogue &e) {
     return !e.dst_zero_points.is_set() &&
-           (e.post_ops.empty() ||
-            (e.post_ops.size() == 1 && std::holds_alternative<post_op::clip>(e.post_ops[0])));
+           (e.post_ops.empty() || (e.post_ops.size() == 1 && limits_of(e.post_ops[0])));
 }
 
 std::string refuses_form(const pooling_problem &p) {

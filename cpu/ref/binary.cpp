@@ -110,7 +110,7 @@ void run_weighted_sum(const binary_problem &p, const operands &in, const bound_e
 }
 
 void run_dequantized(const binary_problem &p, const operands &in, const bound_epilogue &out) {
-    const bool rounds_away = p.out_stage.rule == requantization_rule::caffe_double_round;
+    const bool rounds_away = is_snps_caffe(p.out_stage.rule);
     for_each_element(p, [&](const coordinates &at) {
         const float x = binary_op(p.alg, in.real0(at), in.real1(at)) / p.dst_scale;
         out.finish(rounds_away ? round_half_away(x) : x, at);

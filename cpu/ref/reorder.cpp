@@ -25,7 +25,7 @@ public:
         const requantization_rule rule = p_.out_stage.rule;
         if (p_.concatenates)
             return out_.finish(number(rescaled(at)).as_s32(), at);
-        if (rule == requantization_rule::caffe_double_round && !p_.out_stage.real_scales.is_set())
+        if (is_snps_caffe(rule) && !p_.out_stage.real_scales.is_set())
             return out_.finish(round_half_away(scaled(at) / dst_scale(at)), at);
         const bool integer_rule = !is_float(rule);
         if (integer_rule && is_integer(p_.src.data_type))
@@ -72,8 +72,7 @@ private:
     float scaled(const coordinates &at) const {
         // ONNX Runtime subtracts codes as integers, oneDNN as floats: they differ for s32 codes beyond 2^24.
         // What has no zero point and no scale moves as it is: by 0 and 1, signalling NaNs would become quiet.
-        const bool subtracts_codes =
-            p_.out_stage.rule == requantization_rule::ort_f32 && is_integer(p_.src.data_type);
+        const bool subtracts_codes = is_ort(p_.out_stage.rule) && is_integer(p_.src.data_type);
         float x = subtracts_codes
                       ? static_cast<float>(
                             wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)))
@@ -84,7 +83,7 @@ private:
             x *= src_scale(at);
         if (p_.out_stage.output_scales.is_set() || p_.out_stage.dst_scales.is_set())
             x *= out_.scale_at(at);
-        return p_.out_stage.rule == requantization_rule::ort_f32 && dst_scales_ ? x / dst_scale(at) : x;
+        return is_ort(p_.out_stage.rule) && dst_scales_ ? x / dst_scale(at) : x;
     }
 
     const reorder_problem &p_;

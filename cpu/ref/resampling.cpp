@@ -24,9 +24,9 @@ public:
             return nearest(n, c, o);
         if (is_tflite(rule) || is_xnnpack(rule))
             return integer_weights(n, c, o[1], o[2]);
-        if (rule == requantization_rule::ort_f32)
+        if (is_ort(rule))
             return ort(n, c, o[1], o[2]);
-        if (rule == requantization_rule::caffe_double_round)
+        if (is_snps_caffe(rule))
             return snps(n, c, o[1], o[2]);
         return onednn(n, c, o);
     }
@@ -59,10 +59,10 @@ private:
         const auto row = [&](dim_t id, dim_t ih) {
             return between(w, real(n, c, id, ih, w.low), real(n, c, id, ih, w.high));
         };
-        const auto plane = [&](dim_t id) {
+        const auto slice = [&](dim_t id) {
             return p_.spatial_ndims < 2 ? row(id, 0) : between(h, row(id, h.low), row(id, h.high));
         };
-        return p_.spatial_ndims < 3 ? plane(0) : between(d, plane(d.low), plane(d.high));
+        return p_.spatial_ndims < 3 ? slice(0) : between(d, slice(d.low), slice(d.high));
     }
 
     number integer_weights(dim_t n, dim_t c, dim_t oh, dim_t ow) const {
@@ -74,7 +74,7 @@ private:
         const requantization_rule rule = p_.out_stage.rule;
         const int bits = 2 * fixed_weight_bits(rule);
         const std::int64_t one = std::int64_t{1} << bits;
-        if (rule == requantization_rule::tflite_single_rounding || is_xnnpack(rule))
+        if (weighs_half_up(rule))
             return wrap((sum + one / 2) >> bits);
         return wrap((sum > 0 ? sum + one / 2 : sum - one / 2) / one);
     }

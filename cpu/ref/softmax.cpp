@@ -189,7 +189,7 @@ void run(const softmax_problem &p, const arguments &args) {
         run_rows<tflite_softmax>(p, args);
     else if (is_xnnpack(p.out_stage.rule))
         run_rows<litert_softmax>(p, args);
-    else if (p.out_stage.rule == requantization_rule::ort_f32 && !is_ort_of_reals(p))
+    else if (is_ort(p.out_stage.rule) && !is_ort_of_reals(p))
         run_rows<ort_softmax>(p, args);
     else
         run_rows<f32_softmax>(p, args);

@@ -90,18 +90,10 @@ std::optional<integer_axis> integer_axis_of(const resampling_problem &p, int axi
 }
 
 jit::code_rounding rounding_of(requantization_rule rule) {
-    if (is_xnnpack(rule))
-        return jit::code_rounding::half_up;
-    switch (rule) {
-    case requantization_rule::tflite_single_rounding:
-        return jit::code_rounding::half_up;
-    case requantization_rule::ort_f32:
-        return jit::code_rounding::towards_zero;
-    case requantization_rule::f32:
-        return jit::code_rounding::half_even;
-    default:
-        return jit::code_rounding::half_away;
-    }
+    return weighs_half_up(rule) ? jit::code_rounding::half_up
+           : is_ort(rule)       ? jit::code_rounding::towards_zero
+           : is_plain_f32(rule) ? jit::code_rounding::half_even
+                                : jit::code_rounding::half_away;
 }
 
 class code_driver : public kernel {

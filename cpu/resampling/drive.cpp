@@ -28,19 +28,18 @@ form form_of(const resampling_problem &p) {
         return p.src.data_type == p.dst.data_type && p.out_stage.post_ops.empty() ? form::copy
                                                                                   : form::nearest;
     if (is_tflite(rule))
-        return rule == requantization_rule::tflite_single_rounding ? form::fixed_half_up
-                                                                   : form::fixed_half_away;
-    if (rule == requantization_rule::ort_f32)
+        return weighs_half_up(rule) ? form::fixed_half_up : form::fixed_half_away;
+    if (is_ort(rule))
         return form::truncated;
-    return rule == requantization_rule::caffe_double_round ? form::half_away : form::fused;
+    return is_snps_caffe(rule) ? form::half_away : form::fused;
 }
 
 /// The epilogue behind the form: the rule is done but for what a float rule does behind the post-ops.
 epilogue out_of(const resampling_problem &p) {
     epilogue out = p.out_stage;
     const bool is_f32 = jit::resampled_stage(form_of(p), p.src.data_type) == jit::epilogue_stage::f32_value;
-    if (out.rule != requantization_rule::ort_f32)
-        out.rule = is_f32 ? requantization_rule::f32 : requantization_rule::none;
+    if (!is_ort(out.rule))
+        out.rule = unchanged(is_f32);
     return out;
 }
 
@@ -108,7 +107,7 @@ public:
         for (dim_t oh = 0; oh < p.out[1]; oh++)
             lines_.push_back(p.spatial_ndims > 1 ? weighted_pair_of(p, 1, oh) : weighted_pair{0, 0, 0, 0});
         for (dim_t od = 0; od < p.out[0]; od++)
-            planes_.push_back(p.spatial_ndims > 2 ? nearest_index(p, 0, od) : 0);
+            slices_.push_back(p.spatial_ndims > 2 ? nearest_index(p, 0, od) : 0);
     }
 
     void execute(const arguments &args) const override {
@@ -179,7 +178,7 @@ private:
     /// The last source line that a line of dst reads, in bytes.
     dim_t high_line(dim_t line) const {
         const dim_t n = line / p_.out[1] / p_.out[0], od = line / p_.out[1] % p_.out[0];
-        return n * p_.src.strides[0] * src_size_ + planes_[static_cast<std::size_t>(od)] * src_steps_[0] +
+        return n * p_.src.strides[0] * src_size_ + slices_[static_cast<std::size_t>(od)] * src_steps_[0] +
                lines_[static_cast<std::size_t>(line % p_.out[1])].high * src_steps_[1];
     }
 
@@ -233,7 +232,7 @@ private:
     chunk_kernels kernels_, streaming_;
     std::vector<jit::resampling_column> columns_;
     std::vector<weighted_pair> lines_;
-    std::vector<dim_t> planes_; ///< nearest plane of the source
+    std::vector<dim_t> slices_; ///< nearest depth slice of the source
 };
 
 std::string refuses(const resampling_problem &p, const machine &m) {

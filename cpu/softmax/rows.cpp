@@ -248,8 +248,7 @@ softmax_form softmax_form_of(const softmax_problem &p) {
         return softmax_form::tflite;
     if (is_xnnpack(p.out_stage.rule))
         return softmax_form::litert;
-    return p.out_stage.rule == requantization_rule::ort_f32 && !is_ort_of_reals(p) ? softmax_form::ort
-                                                                                   : softmax_form::f32;
+    return is_ort(p.out_stage.rule) && !is_ort_of_reals(p) ? softmax_form::ort : softmax_form::f32;
 }
 
 std::string refuses_softmax_rows(const softmax_problem &p) {

@@ -88,7 +88,7 @@ task tflite_task(const softmax_problem &p) {
 task ort_task(const softmax_problem &p) {
     epilogue out = p.out_stage;
     with_zero_point(out, p.dst_zero_point);
-    out.post_ops.push_back(post_op::clip{0, int32_max}); // what overflows is INT32_MIN and becomes 0
+    out.post_ops.push_back(integer_relu()); // what overflows is INT32_MIN and becomes 0
     task_builder b(out);
     look_up(b, p, ort_exponentials(p));
     b.step_by(op::multiply, ort_softmax_multiplier(p));
@@ -109,7 +109,7 @@ void subtract_maximum(task_builder &b, const softmax_problem &p) {
 /// exp(x - max)
 task exponentials_task(const softmax_problem &p) {
     epilogue out;
-    out.rule = requantization_rule::f32;
+    out.rule = unchanged(true);
     out.dst = exponentials_of(p);
     task_builder b(out);
     subtract_maximum(b, p);

@@ -78,23 +78,24 @@ public:
     std::string plan() const override { return text(partition_.count(), " blocks: ", whole_->plan()); }
 
 private:
-    struct place {
+    struct block_pointers {
         std::uint8_t *src, *dst;
         bool is_rest;
     };
 
     void run(const arguments &args, dim_t begin, dim_t end) const {
-        place at = place_of(begin, args);
+        block_pointers at = pointers_of(begin, args);
         for (dim_t block = begin; block < end; block++) {
-            const place next = block + 1 < end ? place_of(block + 1, args) : at;
+            const block_pointers next = block + 1 < end ? pointers_of(block + 1, args) : at;
             const arguments ahead(args, prefetched_arg, next.src), from(ahead, OCTET_ARG_SRC, at.src);
             (at.is_rest ? rest_ : whole_)->execute(arguments(from, OCTET_ARG_DST, at.dst));
             at = next;
         }
     }
 
-    place place_of(dim_t block, const arguments &args) const {
-        place at{args.get<std::uint8_t>(OCTET_ARG_SRC), args.get<std::uint8_t>(OCTET_ARG_DST), false};
+    block_pointers pointers_of(dim_t block, const arguments &args) const {
+        block_pointers at{args.get<std::uint8_t>(OCTET_ARG_SRC), args.get<std::uint8_t>(OCTET_ARG_DST),
+                          false};
         for (int d = partition_.ndims - 1; d >= 0; d--) {
             const dim_t size = partition_.block[d], blocks = div_up(partition_.dims[d], size);
             const dim_t first = block % blocks * size;

@@ -109,7 +109,7 @@ template <typename Problem> Problem part_of(Problem p, const partition &blocks, 
 /// The whole, unless it can be computed in blocks: post-ops with tensors of their own can't.
 template <typename Problem> partition blocks_of(const Problem &p, const machine &m, std::size_t bytes) {
     for (const post_op_entry &entry : p.out_stage.post_ops)
-        if (!std::holds_alternative<post_op::eltwise>(entry))
+        if (!function_of(entry))
             return {};
     const variation v = variation_of_problem(p);
     const partition blocks = partition_of(p.src, p.dst, v.channel, m.l2_bytes / 4);
@@ -214,8 +214,8 @@ bool only_moves(const reorder_problem &p) {
            (!out.output_scales.is_set() || (is_code && is_one(out.output_scales))) &&
            !out.dst_scales.is_set() && !out.multipliers.is_set() && !out.real_scales.is_set() &&
            !out.dst_zero_points.is_set() &&
-           (out.rule == requantization_rule::none || p.src.data_type == data_type::f32 ||
-            (is_code && out.rule == requantization_rule::f32));
+           (operators_of(out.rule) == operators::integers || p.src.data_type == data_type::f32 ||
+            (is_code && is_plain_f32(out.rule)));
 }
 
 template <typename Problem> candidate plan(const Problem &p, const machine &m) {

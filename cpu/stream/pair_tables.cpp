@@ -40,8 +40,8 @@ std::int32_t value_of(const masked_values<std::int32_t> &z) { return z.values.em
 /// Post-ops that clamp a result to an interval: sums stay monotone.
 bool only_clamps(const std::vector<post_op_entry> &post_ops) {
     return std::all_of(post_ops.begin(), post_ops.end(), [](const post_op_entry &entry) {
-        const auto *op = std::get_if<post_op::eltwise>(&entry);
-        return std::holds_alternative<post_op::clip>(entry) ||
+        const auto *op = function_of(entry);
+        return limits_of(entry) ||
                (op && op->algorithm == algorithm::eltwise_relu && op->alpha == 0.f && op->scale == 1.f);
     });
 }

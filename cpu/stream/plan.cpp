@@ -36,20 +36,20 @@ bool is_safe_divisor(float s) { return s >= 1 / safe_scale && s <= safe_scale; }
 bool may_divide_in_range(const epilogue &out, const masked_values<float> &scales, divisors runtime) {
     const masked_values<std::int32_t> &zp = out.dst_zero_points;
     return (!scales.runtime || runtime == divisors::in_range) && is_code(out.dst.data_type) &&
-           out.post_ops.empty() && (out.rule == requantization_rule::ort_f32 || is_tflite(out.rule)) &&
+           out.post_ops.empty() && (is_ort(out.rule) || is_tflite(out.rule)) &&
            std::all_of(scales.values.begin(), scales.values.end(), is_safe_divisor) &&
            std::all_of(zp.values.begin(), zp.values.end(), jit::is_small_zero_point);
 }
 
-/// A plane computed from each divisor.
+/// A parameter vector computed from each divisor.
 template <typename F>
 int from_divisors(task_builder &b, const masked_values<float> &scales, const memory_desc &md, const F &f) {
-    return b.add_plane({scales.mask, scales.runtime, [=](const arguments &args, const coordinates &at, int) {
-                            const float *values =
-                                scales.runtime ? args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST)
-                                               : scales.values.data();
-                            return bits(f(values[masked_index(scales.mask, md.dims, md.ndims, at)]));
-                        }});
+    return b.add_params({scales.mask, scales.runtime, [=](const arguments &args, const coordinates &at, int) {
+                             const float *values =
+                                 scales.runtime ? args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST)
+                                                : scales.values.data();
+                             return bits(f(values[masked_index(scales.mask, md.dims, md.ndims, at)]));
+                         }});
 }
 
 /// True if the quotient is in range, and thus a number below 2^31.
@@ -72,7 +72,7 @@ bool divide(task_builder &b, const epilogue &out, const masked_values<float> &sc
 /// Reals of a float rule: (src - zp) * scales.
 void scaled(task_builder &b, const reorder_problem &p) {
     const bool is_integer_src = is_integer(p.src.data_type);
-    const bool as_codes = p.out_stage.rule == requantization_rule::ort_f32 && is_integer_src;
+    const bool as_codes = is_ort(p.out_stage.rule) && is_integer_src;
     if (as_codes)
         b.subtract(p.src_zero_points, p.src);
     if (is_integer_src)
@@ -88,7 +88,7 @@ void scaled(task_builder &b, const reorder_problem &p) {
 /// A sum post-op is fused everywhere but in reorder.
 bool has_scaled_sum(const epilogue &out) {
     for (const post_op_entry &entry : out.post_ops)
-        if (const auto *sum = std::get_if<post_op::sum>(&entry))
+        if (const auto *sum = stored_sum_of(entry))
             if (!out.fused_sum && sum->scale != 1.f)
                 return true;
     return false;
@@ -104,7 +104,7 @@ task make_task(const reorder_problem &p, divisors d) {
         b.refuse("a sum post-op with a scale");
     if (p.concatenates)
         b.refuse("TFLite's older CONCATENATION from anything but 8-bit codes to 8-bit codes");
-    if (rule == requantization_rule::caffe_double_round && !p.out_stage.real_scales.is_set()) {
+    if (is_snps_caffe(rule) && !p.out_stage.real_scales.is_set()) {
         scaled(b, p);
         if (p.dst_scales.is_set())
             divide(b, p.out_stage, p.dst_scales, d);
@@ -122,7 +122,7 @@ task make_task(const reorder_problem &p, divisors d) {
         return b.finish(stage::s32_value);
     }
     scaled(b, p);
-    if (rule == requantization_rule::ort_f32 && p.dst_scales.is_set())
+    if (is_ort(rule) && p.dst_scales.is_set())
         divide(b, p.out_stage, p.dst_scales, d);
     return b.finish(stage::f32_value);
 }
@@ -145,8 +145,7 @@ task make_task(const eltwise_problem &p) {
     const requantization_rule rule = p.out_stage.rule;
     task_builder b(p.out_stage);
     b.load(p.src, OCTET_ARG_SRC);
-    const bool has_own_logistic =
-        rule == requantization_rule::ort_f32 || rule == requantization_rule::caffe_double_round;
+    const bool has_own_logistic = is_ort(rule) || is_snps_caffe(rule);
     if (is_tflite(rule) || (p.alg == algorithm::eltwise_logistic && has_own_logistic))
         b.refuse(text("this function with rule ", to_string(rule), " from anything but known 8-bit codes"));
     const bool from_codes = is_integer(p.src.data_type);
@@ -161,7 +160,7 @@ task make_task(const eltwise_problem &p) {
     b.eltwise(p.alg, p.alpha, p.beta);
     if (has_own_logistic)
         b.step_by(op::divide, p.dst_scale);
-    if (rule == requantization_rule::caffe_double_round)
+    if (is_snps_caffe(rule))
         b.step(op::round_half_away);
     return b.finish(stage::f32_value);
 }
@@ -185,7 +184,7 @@ task make_part_of_sum(const sum_problem &p, std::size_t first, std::size_t end, 
     epilogue out = p.out_stage;
     if (end < p.srcs.size()) {
         out = {};
-        out.rule = requantization_rule::f32;
+        out.rule = unchanged(true);
         out.dst = between;
     }
     task_builder b(out);
@@ -213,22 +212,22 @@ task make_task(const prelu_problem &p) {
 
 task make_task(const batch_normalization_problem &p) {
     task_builder b(p.out_stage);
-    const auto plane_of = [&](float folded_normalization::*number) {
-        return b.add_plane({1 << 1, true, [p, number](const arguments &args, const coordinates &at, int) {
-                                const bound_operands operands(p.operands, p.src.dims[1], args);
-                                const dim_t c = at[1];
-                                return bits(fold_normalization(args.get<const float>(OCTET_ARG_MEAN)[c],
-                                                               args.get<const float>(OCTET_ARG_VARIANCE)[c],
-                                                               p.epsilon, operands.scale(c),
-                                                               operands.shift(c)).*
-                                            number);
-                            }});
+    const auto params_of = [&](float folded_normalization::*number) {
+        return b.add_params({1 << 1, true, [p, number](const arguments &args, const coordinates &at, int) {
+                                 const bound_operands operands(p.operands, p.src.dims[1], args);
+                                 const dim_t c = at[1];
+                                 return bits(fold_normalization(args.get<const float>(OCTET_ARG_MEAN)[c],
+                                                                args.get<const float>(OCTET_ARG_VARIANCE)[c],
+                                                                p.epsilon, operands.scale(c),
+                                                                operands.shift(c)).*
+                                             number);
+                             }});
     };
     if (p.computes_stats)
         b.refuse("statistics of the batch");
     b.load(p.src, OCTET_ARG_SRC);
-    const int factor = plane_of(&folded_normalization::factor);
-    plane_of(&folded_normalization::term);
+    const int factor = params_of(&folded_normalization::factor);
+    params_of(&folded_normalization::term);
     b.step(op::multiply_add, factor);
     if (p.has_relu)
         b.eltwise(algorithm::eltwise_relu, 0.f, 0.f);
@@ -312,7 +311,7 @@ task sum_of_rescaled(task_builder &b, const binary_problem &p) {
         load1(b, p);
         b.step(sum->ties_away ? op::code_sum_away_pair : op::code_sum_pair,
                b.constant_s32(jit::code_sum_word(*sum, 0)));
-        for (int i = 1; i < jit::code_sum_planes; i++)
+        for (int i = 1; i < jit::code_sum_params; i++)
             b.constant_s32(jit::code_sum_word(*sum, i));
         return b.finish(stage::s32_value);
     }
@@ -359,9 +358,9 @@ task qlinear_sum_of(task_builder &b, const binary_problem &p) {
     const bool is_runtime =
         p.zero_points0.values.runtime || p.zero_points1.values.runtime || p.dst_zero_point.values.runtime;
     const auto number = [&](float qlinear_sum::*member) {
-        return b.add_plane({0, is_runtime, [sum, member](const arguments &args, const coordinates &, int) {
-                                return bits(sum(args).*member);
-                            }});
+        return b.add_params({0, is_runtime, [sum, member](const arguments &args, const coordinates &, int) {
+                                 return bits(sum(args).*member);
+                             }});
     };
     swaps ? load1(b, p) : load0(b, p);
     b.step(op::to_f32);
@@ -379,10 +378,10 @@ task qlinear_product_of(task_builder &b, const binary_problem &p) {
     multiply_centred(b, p);
     b.step(op::to_f32);
     b.step_by(op::multiply, qlinear_product(p.scale0, 0, p.scale1, 0, p.dst_scale, 0).ratio);
-    b.step(op::add, b.add_plane({0, p.dst_zero_point.values.runtime,
-                                 [z = p.dst_zero_point](const arguments &args, const coordinates &, int) {
-                                     return bits(static_cast<float>(value_of(z, args)));
-                                 }}));
+    b.step(op::add, b.add_params({0, p.dst_zero_point.values.runtime,
+                                  [z = p.dst_zero_point](const arguments &args, const coordinates &, int) {
+                                      return bits(static_cast<float>(value_of(z, args)));
+                                  }}));
     b.step(op::convert_to_s32);
     return b.finish(stage::s32_value);
 }
@@ -418,7 +417,7 @@ task dequantized(task_builder &b, const binary_problem &p) {
     b.step_by(op::multiply, p.scale1);
     b.binary(p.alg);
     b.step_by(op::divide, p.dst_scale);
-    if (p.out_stage.rule == requantization_rule::caffe_double_round)
+    if (is_snps_caffe(p.out_stage.rule))
         b.step(op::round_half_away);
     return b.finish(stage::f32_value);
 }
@@ -434,9 +433,8 @@ std::optional<product_scale> product_scale_of(const binary_problem &p) {
         return std::pair{range.low - zero_point, range.high - zero_point};
     };
     const auto all_clip = [&] {
-        return std::all_of(out.post_ops.begin(), out.post_ops.end(), [](const post_op_entry &entry) {
-            return std::holds_alternative<post_op::clip>(entry);
-        });
+        return std::all_of(out.post_ops.begin(), out.post_ops.end(),
+                           [](const post_op_entry &entry) { return limits_of(entry) != nullptr; });
     };
     for (const memory_desc *md : {&p.src0, &p.src1, &p.dst})
         if (!is_code(md->data_type))

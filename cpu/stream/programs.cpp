@@ -1,4 +1,4 @@
-// Makes planes and kernels of a task, and walks its nest of loops: one call for each row or run of rows.
+// Makes parameter vectors and kernels of a task, and walks its nest of loops: one call for each row or run of rows.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/programs.hpp"
 
@@ -15,9 +15,10 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t columns_per_piece = 4096;      // where one long row is cut; whole groups at all levels
-constexpr dim_t least_past_caches = 16384;     // bytes of a piece: each waits for its stores at its end
-constexpr dim_t most_numbers = dim_t{1} << 22; // of a plane: 16 MiB, or 16 times that where rows have one
+constexpr dim_t columns_per_piece = 4096;  // where one long row is cut; whole groups at all levels
+constexpr dim_t least_past_caches = 16384; // bytes of a piece: each waits for its stores at its end
+constexpr dim_t most_numbers = dim_t{1}
+                               << 22; // of a parameter vector: 16 MiB, or 16 times that where rows have one
 
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
 
@@ -46,7 +47,7 @@ int row_dim_of(const memory_desc &dst) {
 
 variation variation_of(const task &t) {
     int dims = jit::epilogue_plan::varying_dims(t.out, row_dim_of(t.dst));
-    for (const plane &p : t.planes)
+    for (const param_vector &p : t.program_params)
         dims |= p.mask;
     variation v;
     for (int d = 0; d < t.dst.ndims; d++) {
@@ -123,13 +124,13 @@ public:
           epilogue_(task_.out, shape_of(t, varies_), false), nest_(nest_of(t, varies_, epilogue_)),
           code_(make_code(isa, false)),
           past_caches_(leaves_caches(size_in_bytes(t)) ? make_code(isa, true) : nullptr),
-          planes_are_runtime_(
-              std::any_of(t.planes.begin(), t.planes.end(), [](const plane &p) { return p.is_runtime; })) {
+          program_params_are_runtime_(std::any_of(t.program_params.begin(), t.program_params.end(),
+                                                  [](const param_vector &p) { return p.is_runtime; })) {
         const std::unordered_map<int, memory> none;
-        planes_.resize(static_cast<std::size_t>(outer_count_ * blocks() * plane_words()));
+        program_params_.resize(static_cast<std::size_t>(outer_count_ * blocks() * program_param_words()));
         params_.resize(static_cast<std::size_t>(outer_count_ * blocks() * param_words()));
-        if (!planes_are_runtime_)
-            fill_planes(arguments(none), planes_.data());
+        if (!program_params_are_runtime_)
+            fill_program_params(arguments(none), program_params_.data());
         fill_params([this](dim_t first, dim_t count, std::uint32_t *to,
                            const coordinates &outer) { epilogue_.fill_constants(first, count, to, outer); },
                     params_.data());
@@ -157,7 +158,8 @@ public:
     }
 
     std::size_t size_bytes() const override {
-        return sizeof *this + (planes_.size() + params_.size() + task_.table.size()) * sizeof planes_[0] +
+        return sizeof *this +
+               (program_params_.size() + params_.size() + task_.table.size()) * sizeof program_params_[0] +
                code_->code_bytes();
     }
 
@@ -171,7 +173,7 @@ private:
         const std::uint8_t *src[jit::max_stream_sources];
         std::uint8_t *dst;
         const std::uint8_t *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
-        const std::uint32_t *planes, *params;
+        const std::uint32_t *program_params, *params;
     };
 
     std::size_t channel_operand() const { return task_.srcs.size() + 1; }
@@ -184,13 +186,15 @@ private:
                                    : padded_channels(task_, varies_);
         return varies_in_row() ? div_up(channels(), jit::columns_per_block) : channels();
     }
-    dim_t plane_words() const { return static_cast<dim_t>(task_.planes.size()) * jit::columns_per_block; }
-    dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
+    dim_t program_param_words() const {
+        return static_cast<dim_t>(task_.program_params.size()) * jit::columns_per_block;
+    }
+    dim_t param_words() const { return dim_t{epilogue_.params().count} * jit::columns_per_block; }
     dim_t group() const { return group_; }
 
     jit::shared_code<const jit::stream_args> make_code(instruction_set isa, bool stores_past_caches) {
         jit::stream_spec spec = spec_of(isa, task_, nest_);
-        spec.planes = static_cast<int>(task_.planes.size());
+        spec.program_params = static_cast<int>(task_.program_params.size());
         spec.varies_in_row = varies_in_row();
         spec.vectors = jit::stream_vectors(spec, epilogue_);
         group_ = dim_t{spec.vectors} * isa.lanes();
@@ -222,11 +226,11 @@ private:
         }
     }
 
-    void fill_planes(const arguments &args, std::uint32_t *to) const {
+    void fill_program_params(const arguments &args, std::uint32_t *to) const {
         for (dim_t i = 0; i < outer_count_; i++) {
             coordinates at = outer_at(i);
             for (dim_t block = 0; block < blocks(); block++)
-                for (const plane &p : task_.planes)
+                for (const param_vector &p : task_.program_params)
                     for (int lane = 0; lane < jit::columns_per_block; lane++) {
                         const dim_t c = varies_in_row() ? block * jit::columns_per_block + lane : block;
                         if (varies_.channel >= 0)
@@ -236,19 +240,19 @@ private:
         }
     }
 
-    /// Planes and parameters of this execution.
+    /// Parameter vectors of the program and of the epilogue in this execution.
     void bind_numbers(const arguments &args, execution &run) const {
-        run.planes = planes_.data();
+        run.program_params = program_params_.data();
         run.params = params_.data();
-        const bool params_are_runtime = epilogue_.has_argument_planes();
-        if (!planes_are_runtime_ && !params_are_runtime)
+        const bool params_are_runtime = epilogue_.has_argument_params();
+        if (!program_params_are_runtime_ && !params_are_runtime)
             return;
-        auto *planes = static_cast<std::uint32_t *>(thread_scratch(
-            scratch_slot::column_params, (planes_.size() + params_.size()) * sizeof(std::uint32_t)));
-        std::uint32_t *params = planes + planes_.size();
-        if (planes_are_runtime_) {
-            fill_planes(args, planes);
-            run.planes = planes;
+        auto *program_params = static_cast<std::uint32_t *>(thread_scratch(
+            scratch_slot::column_params, (program_params_.size() + params_.size()) * sizeof(std::uint32_t)));
+        std::uint32_t *params = program_params + program_params_.size();
+        if (program_params_are_runtime_) {
+            fill_program_params(args, program_params);
+            run.program_params = program_params;
         }
         if (params_are_runtime) {
             std::copy(params_.begin(), params_.end(), params);
@@ -286,7 +290,7 @@ private:
         a.table = task_.table.data();
         const dim_t block =
             p.offsets[channel_operand()] / (varies_in_row() ? dim_t{jit::columns_per_block} : dim_t{1});
-        a.planes = run.planes + block * plane_words();
+        a.program_params = run.program_params + block * program_param_words();
         a.params = run.params + block * param_words();
         a.rows = p.rows;
         a.groups = p.columns / group();
@@ -309,8 +313,8 @@ private:
     const nest nest_;
     dim_t group_ = 0; ///< columns that the kernel finishes at a time
     const jit::shared_code<const jit::stream_args> code_, past_caches_; ///< past_caches_ may be null
-    const bool planes_are_runtime_;
-    std::vector<std::uint32_t> planes_, params_; ///< numbers known at creation
+    const bool program_params_are_runtime_;
+    std::vector<std::uint32_t> program_params_, params_; ///< numbers known at creation
 };
 
 /// Empty, or why the instruction set can't run the task.

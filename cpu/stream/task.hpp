@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A task says what the stream kernel computes per element, by steps that repeat the reference's operations in its order
-// (cpu/ref); the numbers of the steps are planes, each with the function that gives it for a channel.
+// (cpu/ref); the numbers of the steps are parameter vectors, each with the function that gives it for a channel.
 
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace octet::impl::stream {
 
 /// One number per channel, or one for all.
-struct plane {
+struct param_vector {
     int mask = 0; ///< dimensions that it varies over
     bool is_runtime = false;
     /// Bits of its dword for a lane of a vector of columns that are all at these coordinates.
@@ -30,7 +30,7 @@ struct task {
     std::vector<std::vector<float>> src_values; ///< of a source that is known at creation; empty: an argument
     memory_desc dst;
     jit::stream_program program;
-    std::vector<plane> planes;
+    std::vector<param_vector> program_params;
     std::vector<std::uint32_t> table; ///< of code_table
     jit::epilogue_stage value = jit::epilogue_stage::f32_value;
     epilogue out;                    ///< what follows the program

@@ -1,4 +1,4 @@
-// Pushes steps, sources and planes; `finish` adds what is left of the epilogue.
+// Pushes steps, sources and parameter vectors; `finish` adds what is left of the epilogue.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/task_builder.hpp"
 
@@ -12,7 +12,7 @@ namespace octet::impl::stream {
 
 namespace {
 
-plane same_everywhere(std::uint32_t word) {
+param_vector same_everywhere(std::uint32_t word) {
     return {0, false, [word](const arguments &, const coordinates &, int) { return word; }};
 }
 
@@ -60,27 +60,27 @@ void task_builder::code_table(std::vector<std::uint32_t> table) {
 
 void task_builder::requantize(requantization_rule rule, const fixed_point_multiplier &multiplier) {
     jit::stream_step s{op::requantize};
-    s.operand = static_cast<int>(task_.planes.size());
+    s.operand = static_cast<int>(task_.program_params.size());
     s.rule = jit::make_rule_spec(rule, {multiplier}, false);
     const std::vector<fixed_point_multiplier> multipliers(jit::columns_per_block, multiplier);
-    const int count = jit::rule_planes(s.rule);
+    const int count = jit::rule_params(s.rule);
     const auto words = std::make_shared<std::vector<std::uint32_t>>(
         static_cast<std::size_t>(count * jit::columns_per_block));
-    jit::fill_rule_planes(s.rule, multipliers.data(), nullptr, nullptr, words->data());
+    jit::fill_rule_params(s.rule, multipliers.data(), nullptr, nullptr, words->data());
     for (int i = 0; i < count; i++)
-        add_plane({0, false, [words, i](const arguments &, const coordinates &, int lane) {
-                       return (*words)[static_cast<std::size_t>(i * jit::columns_per_block + lane)];
-                   }});
+        add_params({0, false, [words, i](const arguments &, const coordinates &, int lane) {
+                        return (*words)[static_cast<std::size_t>(i * jit::columns_per_block + lane)];
+                    }});
     task_.program.push_back(s);
 }
 
-int task_builder::add_plane(plane p) {
-    task_.planes.push_back(std::move(p));
-    return static_cast<int>(task_.planes.size()) - 1;
+int task_builder::add_params(param_vector p) {
+    task_.program_params.push_back(std::move(p));
+    return static_cast<int>(task_.program_params.size()) - 1;
 }
-int task_builder::constant(float x) { return add_plane(same_everywhere(bits(x))); }
+int task_builder::constant(float x) { return add_params(same_everywhere(bits(x))); }
 int task_builder::constant_s32(std::int32_t x) {
-    return add_plane(same_everywhere(static_cast<std::uint32_t>(x)));
+    return add_params(same_everywhere(static_cast<std::uint32_t>(x)));
 }
 
 void task_builder::subtract(const zero_points &z, const memory_desc &src, bool as_f32) {
@@ -90,11 +90,11 @@ void task_builder::subtract(const zero_points &z, const memory_desc &src, bool a
         const std::int32_t zp = z.bind(args)[masked_index(z.values.mask, src.dims, src.ndims, at)];
         return as_f32 ? bits(static_cast<float>(zp)) : static_cast<std::uint32_t>(zp);
     };
-    step(as_f32 ? op::subtract : op::subtract_s32, add_plane({z.values.mask, z.values.runtime, word}));
+    step(as_f32 ? op::subtract : op::subtract_s32, add_params({z.values.mask, z.values.runtime, word}));
 }
 
 int task_builder::values(const masked_values<float> &values, int arg, const memory_desc &md) {
-    return add_plane(
+    return add_params(
         {values.mask, values.runtime, [values, arg, md](const arguments &args, const coordinates &at, int) {
              const float *data = values.runtime ? args.get<const float>(arg) : values.values.data();
              return bits(data[masked_index(values.mask, md.dims, md.ndims, at)]);
@@ -111,10 +111,10 @@ task task_builder::finish(jit::epilogue_stage value) {
     const f32_facts &facts = facts_of(out.rule).f32;
     const bool has_float_end = facts.rounds_before_zero_point || facts.divides_after_post_ops;
     if (value == stage::s32_value)
-        out.rule = requantization_rule::none;
+        out.rule = unchanged(false);
     else if (!has_float_end)
-        out.rule = requantization_rule::f32;
-    if (out.rule != requantization_rule::f32_v3)
+        out.rule = unchanged(true);
+    if (!facts_of(out.rule).f32.divides_after_post_ops)
         out.dst_scales = {};
     out.output_scales = out.src_scales = out.weights_scales = {};
     out.multipliers = {};

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Writes the program of a stream: a stack machine whose steps are emitted as vector code (jit/kernels/stream)
-// and whose operands are tensors, constants and planes of per-channel numbers. programs.cpp has one function
+// and whose operands are tensors, constants and parameter vectors of per-channel numbers. programs.cpp has one function
 // for each operation, which reads like the operation's formula with this class's words.
 
 #include "cpu/stream/task.hpp"
@@ -31,11 +31,11 @@ public:
 
     int constant(float x);
     int constant_s32(std::int32_t x);
-    int add_plane(plane p);
+    int add_params(param_vector p);
 
     /// x - zero point on s32 codes, if there is one; `as_f32`: on f32.
     void subtract(const zero_points &z, const memory_desc &src, bool as_f32 = false);
-    /// A plane of f32 values over dimensions of `md`, given at creation or as an argument.
+    /// A parameter vector of f32 values over dimensions of `md`, given at creation or as an argument.
     int values(const masked_values<float> &values, int arg, const memory_desc &md);
 
     void refuse(const std::string &reason) { task_.refusal = reason; }

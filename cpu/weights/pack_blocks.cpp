@@ -267,19 +267,19 @@ public:
         std::fill(tap_sums_.begin(), tap_sums_.end(), 0);
         const auto for_each_pair = [&](const auto &body) {
             for (dim_t block = first_block, pair = 0; block < end_block; block += 2, pair++)
-                body(place{group, {block, std::min(block + 1, end_block - 1)}, pair});
+                body(block_pair{group, {block, std::min(block + 1, end_block - 1)}, pair});
         };
         if (plan_.is_contiguous)
             for (dim_t tap = 0; tap < p_.taps; tap++)
                 for (dim_t i = 0; i < p_.i; i += line_bytes)
-                    for_each_pair([&](const place &at) { pack_line(at, tap, i); });
+                    for_each_pair([&](const block_pair &at) { pack_line(at, tap, i); });
         const bool are_all_there = src_.o_stride == 1 && (end_block - first_block) == 2 * pairs_together &&
                                    end_block * packed_o_block <= p_.o;
         for (const reduction_plan::step &step : plan_.steps)
             if (plan_.has_whole_rows && are_all_there && step.count == step.padded())
                 interleave_step({group, {first_block, first_block + 1}, 0}, step);
             else
-                for_each_pair([&](const place &at) { pack_step(at, step); });
+                for_each_pair([&](const block_pair &at) { pack_step(at, step); });
         if (plan_.gathers_taps)
             add_tap_sums();
         for (dim_t block = first_block; block < end_block; block++)
@@ -292,7 +292,7 @@ public:
 
 private:
     /// A pair of blocks; an odd last one is both.
-    struct place {
+    struct block_pair {
         dim_t group, blocks[2], pair;
         bool is_odd() const { return blocks[0] == blocks[1]; }
     };
@@ -301,18 +301,18 @@ private:
     std::int32_t *sums_of(dim_t pair, dim_t line) {
         return line_sums_.data() + (line * pairs_together + pair) * pair_channels;
     }
-    channel_bytes channels_of(const place &at) const {
+    channel_bytes channels_of(const block_pair &at) const {
         return {src_.data + src_.groups[static_cast<std::size_t>(at.group)] +
                     at.blocks[0] * packed_o_block * src_.o_stride,
                 src_.o_stride, (at.blocks[1] - at.blocks[0]) * packed_o_block * src_.o_stride};
     }
     /// No channels of padding.
-    bool is_whole(const place &at) const { return (at.blocks[1] + 1) * packed_o_block <= p_.o; }
+    bool is_whole(const block_pair &at) const { return (at.blocks[1] + 1) * packed_o_block <= p_.o; }
     /// Channels of a half that are none of padding.
-    dim_t channels(const place &at, int half) const {
+    dim_t channels(const block_pair &at, int half) const {
         return std::min(packed_o_block, p_.o - at.blocks[half] * packed_o_block);
     }
-    packed_pair packed(const place &at, dim_t tap, dim_t i) {
+    packed_pair packed(const block_pair &at, dim_t tap, dim_t i) {
         const auto row = [&](dim_t block) {
             return dst_ + (((at.group * p_.o_blocks() + block) * p_.taps + tap) * p_.i_blocks() +
                            i / packed_i_block) *
@@ -323,7 +323,7 @@ private:
     dim_t line_of(dim_t tap) const { return tap / (p_.taps / p_.lines); }
 
     /// A cache line of each channel, of a contiguous reduction.
-    void pack_line(const place &at, dim_t tap, dim_t i) {
+    void pack_line(const block_pair &at, dim_t tap, dim_t i) {
         const dim_t count = std::min(line_bytes, p_.i - i);
         channel_bytes from = channels_of(at);
         from.first += *offsets(tap, i);
@@ -338,7 +338,7 @@ private:
                               half ? to.high : to.low, to.sums + half * packed_o_block);
     }
 
-    channel_bytes padded_copy(const place &at, const channel_bytes &from, dim_t count) {
+    channel_bytes padded_copy(const block_pair &at, const channel_bytes &from, dim_t count) {
         std::fill(scratch_.begin(), scratch_.end(), flip_);
         for (int half = 0; half < 2; half++)
             for (dim_t o = 0; o < channels(at, half); o++)
@@ -358,7 +358,7 @@ private:
     }
 
     /// Codes of several taps side by side, of one channel after the other.
-    void gather_step(const place &at, const reduction_plan::step &step) {
+    void gather_step(const block_pair &at, const reduction_plan::step &step) {
         const channel_bytes from = channels_of(at);
         const dim_t words = step.padded() / packed_i_block * p_.taps, stride = plan_.gathered_bytes();
         for (int half = 0; half < (at.is_odd() ? 1 : 2); half++) {
@@ -379,7 +379,7 @@ private:
     }
 
     /// Four blocks whose rows of channels are in the source.
-    void interleave_step(const place &at, const reduction_plan::step &step) {
+    void interleave_step(const block_pair &at, const reduction_plan::step &step) {
         for (dim_t tap = 0; tap < p_.taps; tap++) {
             const packed_pair to = packed(at, tap, step.first);
             interleave_to_rows(channels_of(at).first, offsets(tap, step.first),
@@ -388,7 +388,7 @@ private:
     }
 
     /// Rows of channels, where they are or from the scratch.
-    void pack_step(const place &at, const reduction_plan::step &step) {
+    void pack_step(const block_pair &at, const reduction_plan::step &step) {
         if (plan_.gathers_taps)
             return gather_step(at, step);
         const channel_bytes from = channels_of(at);
@@ -413,7 +413,7 @@ private:
         }
     }
 
-    void copy_rows(const place &at, const channel_bytes &from, const reduction_plan::step &step) {
+    void copy_rows(const block_pair &at, const channel_bytes &from, const reduction_plan::step &step) {
         for (dim_t tap = 0; tap < p_.taps; tap++)
             for (dim_t k = 0; k < step.count; k++) {
                 std::uint8_t *to =
@@ -447,7 +447,7 @@ private:
 } // namespace
 
 bool packs_in_blocks(const packed_geometry &p, instruction_set isa) {
-    return p.merged == 1 && !p.has_patches && p.element_bytes == 1 && isa.level != cpu_isa::ref;
+    return p.merged == 1 && !p.has_patches && p.element_bytes == 1 && isa.has_vectors();
 }
 
 void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst,

@@ -108,11 +108,11 @@ std::optional<code_sum> make_code_sum(requantization_rule rule, const add_multip
     return s;
 }
 
-std::int32_t code_sum_word(const code_sum &s, int plane) {
-    const std::int32_t words[code_sum_planes] = {
+std::int32_t code_sum_word(const code_sum &s, int param) {
+    const std::int32_t words[code_sum_params] = {
         pair_of_words(s.zero_point_a, s.zero_point_b), pair_of_words(s.a_high, s.b_high),
         pair_of_words(s.a_low, s.b_low), 1 << (s.shift - 1), s.shift};
-    return words[plane];
+    return words[param];
 }
 
 } // namespace octet::impl::jit

@@ -37,8 +37,8 @@ struct centred_codes {
 std::optional<code_sum> make_code_sum(requantization_rule rule, const add_multipliers &m,
                                       const centred_codes &x, const centred_codes &y, bool subtracts = false);
 
-/// Words of its planes, the same for every column.
-constexpr int code_sum_planes = 5;
-std::int32_t code_sum_word(const code_sum &s, int plane);
+/// Words of its parameter vectors, the same for every column.
+constexpr int code_sum_params = 5;
+std::int32_t code_sum_word(const code_sum &s, int param);
 
 } // namespace octet::impl::jit

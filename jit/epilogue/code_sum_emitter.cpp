@@ -6,12 +6,12 @@ namespace octet::impl::jit {
 
 /// Both codes of a lane as its two words.
 void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
-                   const std::function<vec_operand(int)> &plane) {
+                   const std::function<vec_operand(int)> &param) {
     e.vpslld(y, y, 16);
     e.take_high_words(x, y);
-    e.vpsubw(x, x, plane(0));
-    e.vpmaddwd(y, x, plane(2));
-    e.vpmaddwd(x, x, plane(1));
+    e.vpsubw(x, x, param(0));
+    e.vpmaddwd(y, x, param(2));
+    e.vpmaddwd(x, x, param(1));
     if (ties_away) {
         const emitter::temp sign(e);
         e.vpsrad(sign, x, 31);
@@ -19,8 +19,8 @@ void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
     }
     e.vpsrad(y, y, code_sum_low_bits);
     e.vpaddd(x, x, y);
-    e.vpaddd(x, x, plane(3));
-    e.vpsravd(x, x, plane(4));
+    e.vpaddd(x, x, param(3));
+    e.vpsravd(x, x, param(4));
 }
 
 } // namespace octet::impl::jit

@@ -11,6 +11,6 @@ namespace octet::impl::jit {
 
 /// s32 lanes with codes: x becomes the sum, y is clobbered. One temp.
 void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
-                   const std::function<vec_operand(int)> &plane);
+                   const std::function<vec_operand(int)> &param);
 
 } // namespace octet::impl::jit

@@ -13,13 +13,13 @@ namespace octet::impl::jit {
 
 using Xbyak::Reg64;
 
-vec_operand epilogue_emitter::plane(int index, int v) const {
-    if (at_.planes_are_invariant)
-        return e_.invariant(at_.params, index * plane_bytes);
+vec_operand epilogue_emitter::param(int index, int v) const {
+    if (at_.params_are_invariant)
+        return e_.invariant(at_.params, index * param_vector_bytes);
     const int vectors_per_block = columns_per_block / e_.lanes();
     const int block = v / vectors_per_block, part = v % vectors_per_block;
-    return e_
-        .ptr[at_.params + (block * plan_.planes().count + index) * plane_bytes + part * e_.vector_bytes()];
+    return e_.ptr[at_.params + (block * plan_.params().count + index) * param_vector_bytes +
+                  part * e_.vector_bytes()];
 }
 
 void epilogue_emitter::to_f32(const vec &x) {
@@ -42,7 +42,7 @@ std::int64_t epilogue_emitter::address_of(const Reg64 &base, data_type type, dim
 }
 
 /// The element of dst's tensor, or of the tensor of a post-op, that belongs to x.
-void epilogue_emitter::load(const vec &y, data_type type, int tensor, const place &at) {
+void epilogue_emitter::load(const vec &y, data_type type, int tensor, const context &at) {
     if (tensor != no_tensor)
         e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
@@ -54,7 +54,7 @@ void epilogue_emitter::load(const vec &y, data_type type, int tensor, const plac
         e_.load_dwords(y, at_.scratch, offset, at.valid);
 }
 
-void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
+void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const context &at) {
     load(y, type, tensor, at);
     if (is_small_float(type))
         e_.words_to_f32(y, type == data_type::f16);
@@ -83,48 +83,44 @@ void epilogue_emitter::load_row_value(const vec &y, data_type type, int tensor) 
 }
 
 void epilogue_emitter::requantize(const vec &x, int v) {
-    const epilogue_plan::plane_indices &p = plan_.planes();
+    const epilogue_plan::param_indices &p = plan_.params();
     const requantization_rule rule = plan_.source().rule;
     if (!is_float(rule)) {
-        emit_requantize(e_, plan_.rule(), x, [&](int i) { return plane(p.rule + i, v); });
+        emit_requantize(e_, plan_.rule(), x, [&](int i) { return param(p.rule + i, v); });
         return;
     }
     if (p.minus_magic_bias >= 0) {
         const emitter::temp minus_magic_bias(e_);
-        e_.move(minus_magic_bias, plane(p.minus_magic_bias, v));
-        e_.vfmadd132ps(x, minus_magic_bias, plane(p.scale, v));
+        e_.move(minus_magic_bias, param(p.minus_magic_bias, v));
+        e_.vfmadd132ps(x, minus_magic_bias, param(p.scale, v));
         is_f32_ = true;
         return;
     }
     to_f32(x);
     const bool bias_first = !facts_of(rule).f32.adds_bias_after_scale;
     if (p.bias >= 0 && bias_first)
-        e_.vaddps(x, x, plane(p.bias, v));
+        e_.vaddps(x, x, param(p.bias, v));
     if (p.scale >= 0)
-        e_.vmulps(x, x, plane(p.scale, v));
+        e_.vmulps(x, x, param(p.scale, v));
     if (p.weights_scale >= 0)
-        e_.vmulps(x, x, plane(p.weights_scale, v));
+        e_.vmulps(x, x, param(p.weights_scale, v));
     if (p.bias >= 0 && !bias_first)
-        e_.vaddps(x, x, plane(p.bias, v));
+        e_.vaddps(x, x, param(p.bias, v));
 }
 
 void epilogue_emitter::compute(const epilogue_result &r) {
-    const epilogue_plan::plane_indices &p = plan_.planes();
+    const epilogue_plan::param_indices &p = plan_.params();
     if (p.weights_zero_point >= 0) {
         const emitter::temp row_sum(e_);
         e_.vpbroadcastd(row_sum, e_.dword[at_.row_sums + 4 * r.row]);
-        e_.vpmulld(row_sum, row_sum, plane(p.weights_zero_point, r.column_vector));
+        e_.vpmulld(row_sum, row_sum, param(p.weights_zero_point, r.column_vector));
         e_.vpsubd(r.acc, r.acc, row_sum);
     }
     is_f32_ = r.value == epilogue_stage::f32_accumulator || r.value == epilogue_stage::f32_value;
     if (r.value == epilogue_stage::accumulator || r.value == epilogue_stage::f32_accumulator)
         requantize(r.acc, r.column_vector);
     for (int i = 0; i < plan_.emitted_post_ops(); i++)
-        std::visit(
-            [&](const auto &op) {
-                apply(op, {r.acc, i, r.column_vector, r.element, r.valid});
-            },
-            plan_.source().post_ops[i]);
+        apply_post_op(plan_.source().post_ops[i], {r.acc, i, r.column_vector, r.element, r.valid});
     finish({r.acc, 0, r.column_vector, r.element, r.valid});
 }
 

@@ -11,14 +11,14 @@ namespace octet::impl::jit {
 
 /// The registers that say where the operands of one vector of results lie.
 struct epilogue_operands {
-    const Xbyak::Reg64 &params;   ///< planes of the first column block
+    const Xbyak::Reg64 &params;   ///< parameter vectors of the first column block
     const Xbyak::Reg64 &dst;      ///< first row and column of the call
     const Xbyak::Reg64 &row;      ///< elements from there to the first row of the tile
     const Xbyak::Reg64 &full;     ///< array of pointers, one per post-op, to the element that `dst` points to
     const Xbyak::Reg64 &row_sums; ///< s32 per row of the tile
     const Xbyak::Reg64 &scratch;  ///< free for address computations
     bool are_interleaved = false; ///< each four results, see epilogue_plan::can_be_interleaved
-    bool planes_are_invariant = false; ///< one block, of equal numbers, for the whole call
+    bool params_are_invariant = false; ///< one block, of equal numbers, for the whole call
 };
 
 /// An accumulator to be finished, and where its results belong.
@@ -42,12 +42,12 @@ public:
     /// Finishes and stores accumulators; neighbours in dst should follow each other.
     void emit(const std::vector<epilogue_result> &results);
 
-    /// Column vector v of a plane.
-    vec_operand plane(int index, int v) const;
+    /// Column vector v of a parameter vector.
+    vec_operand param(int index, int v) const;
 
 private:
     /// A vector of results on its way, and where it belongs.
-    struct place {
+    struct context {
         const vec &x;
         int index; ///< of the post-op
         int v;     ///< column vector
@@ -57,27 +57,19 @@ private:
     void compute(const epilogue_result &r);
     void requantize(const vec &x, int v);
     void requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m);
-    void apply(const post_op::sum &op, const place &at);
-    void apply(const post_op::eltwise &op, const place &at);
-    void apply(const post_op::binary &op, const place &at);
-    void apply(const post_op::prelu &op, const place &at);
-    void apply(const post_op::clip &op, const place &at);
-    void apply(const post_op::add &op, const place &at);
-    void apply(const post_op::rescaled_sum &op, const place &at);
-    void apply(const post_op::leaky_relu &op, const place &at);
-    void apply(const post_op::table &op, const place &at);
-    void apply(const post_op::qlinear_add &op, const place &at);
-    void apply(const post_op::scaled_add &op, const place &at);
-    void finish(const place &at);
-    void finish_f32_as_codes(const place &at);
-    void add_zero_point_exactly(const place &at);
+    void apply_post_op(const post_op_entry &entry, const context &at);
+    /// Specialized for each post-op, in post_ops.cpp.
+    template <typename PostOp> void apply(const PostOp &op, const context &at);
+    void finish(const context &at);
+    void finish_f32_as_codes(const context &at);
+    void add_zero_point_exactly(const context &at);
     void store_vector(const epilogue_result &r);
     void store_bytes(const epilogue_result *results, int count, const vec &order);
-    void look_up(const vec &codes, const post_op::table &table);
+    void look_up(const vec &codes, const post_op_entry &entry);
 
     static constexpr int no_tensor = -1;
-    void load(const vec &y, data_type type, int tensor, const place &at);
-    void load_as_f32(const vec &y, data_type type, int tensor, const place &at);
+    void load(const vec &y, data_type type, int tensor, const context &at);
+    void load_as_f32(const vec &y, data_type type, int tensor, const context &at);
     void load_row_value(const vec &y, data_type type, int tensor);
     std::int64_t address_of(const Xbyak::Reg64 &base, data_type type, dim_t element);
 

@@ -15,11 +15,11 @@ namespace octet::impl::jit {
 /// Bound of |x| after a post-op on values up to `bound`.
 double epilogue_plan::largest_after(const post_op_entry &entry, double bound) const {
     const auto reads_code = [&](data_type type) { return bytes_.is_used && type == data_type::undef; };
-    if (const auto *op = std::get_if<post_op::sum>(&entry); op && reads_code(op->type))
+    if (const auto *op = stored_sum_of(entry); op && reads_code(op->type))
         return bound + std::fabs(op->scale) * (256.0 + std::abs(static_cast<double>(op->zero_point)));
-    if (const auto *op = std::get_if<post_op::qlinear_add>(&entry))
+    if (const auto *op = sum_of_reals_of(entry))
         return 256.0 * (std::fabs(op->scale) + std::fabs(op->dst_scale)) + std::fabs(op->shift);
-    const auto *op = std::get_if<post_op::eltwise>(&entry);
+    const auto *op = function_of(entry);
     if (!op)
         return HUGE_VAL;
     const double alpha = std::fabs(op->alpha), beta = std::fabs(op->beta), scale = std::fabs(op->scale);
@@ -79,7 +79,7 @@ namespace {
 
 /// The interval that an f32 post-op clips to, if that is what it does.
 std::optional<std::pair<float, float>> interval_of(const post_op_entry &entry) {
-    const auto *op = std::get_if<post_op::eltwise>(&entry);
+    const auto *op = function_of(entry);
     if (!op || op->scale != 1.f)
         return {};
     std::pair<float, float> interval;
@@ -124,7 +124,7 @@ void epilogue_plan::fold_last_post_op() {
                                                 : code_of(std::nearbyint(x + static_cast<float>(zero_point)));
     };
     const int last = static_cast<int>(e_.post_ops.size()) - 1;
-    if (const auto *clip = std::get_if<post_op::clip>(&e_.post_ops[last])) {
+    if (const auto *clip = limits_of(e_.post_ops[last])) {
         if (is_f32_after(last) && !facts().rounds_before_zero_point)
             return;
         bytes_.low = code_of(static_cast<double>(clip->low) + zero_point);
@@ -143,7 +143,7 @@ void epilogue_plan::fold_last_post_op() {
 
 /// A table of the destination's codes is looked up in packed codes, with an addition before it done on words.
 void epilogue_plan::fold_table() {
-    const auto *table = std::get_if<post_op::table>(&e_.post_ops.back());
+    const auto *table = table_of(e_.post_ops.back());
     int count = static_cast<int>(e_.post_ops.size()) - 1;
     const auto is_code = [&](int post_ops) {
         return !is_f32_after(post_ops) || facts().rounds_before_zero_point;
@@ -152,7 +152,7 @@ void epilogue_plan::fold_table() {
         return;
     bytes_.table = count;
     if (count > 0) {
-        const auto *add = std::get_if<post_op::add>(&e_.post_ops[static_cast<std::size_t>(count - 1)]);
+        const auto *add = addend_of(e_.post_ops[static_cast<std::size_t>(count - 1)]);
         const bool stays_unlimited = !is_f32_after(count - 1) || stays_in_s32(count - 1);
         if (add && std::abs(std::int64_t{add->value}) <= 255 && is_code(count - 1) && stays_unlimited) {
             bytes_.added = add->value;

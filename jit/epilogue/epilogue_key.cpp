@@ -9,33 +9,33 @@ namespace octet::impl::jit {
 
 namespace {
 
-/// All numbers of a post-op are in its code, but for those that are planes or arguments.
-struct post_op_key {
-    key_writer &to;
-
-    template <typename Op> void operator()(const Op &op) { to.add(op); }
-    void operator()(const post_op::binary &op) { to.add(op.algorithm, op.src1.data.data_type); }
-    void operator()(const post_op::prelu &) {}
-};
+/// All numbers of a post-op are in its code, but for those that are parameter vectors or arguments.
+void add_post_op(key_writer &to, const post_op_entry &entry) {
+    const memory_desc *src1 = src1_of(entry);
+    to.add(entry.index(), algorithm_of(entry), src1 ? src1->data_type : data_type::undef);
+    std::visit(
+        [&](const auto &op) {
+            if constexpr (post_op_table[post_op_rows::index_of<std::decay_t<decltype(op)>>].operand == 0)
+                to.add(op);
+        },
+        entry);
+}
 
 const char *name_of(const post_op_entry &entry) {
-    if (const auto *op = std::get_if<post_op::eltwise>(&entry))
-        return to_string(op->algorithm);
-    if (const auto *op = std::get_if<post_op::binary>(&entry))
-        return to_string(op->algorithm);
-    return facts_of(entry).name;
+    const algorithm alg = algorithm_of(entry);
+    return alg == algorithm::undef ? facts_of(entry).name : to_string(alg);
 }
 
 } // namespace
 
 std::string epilogue_plan::code_key() const {
     key_writer to;
-    to.add(rule_, e_.dst.data_type, planes_, bytes_, is_bounded_);
+    to.add(rule_, e_.dst.data_type, params_, bytes_, is_bounded_);
     if (bytes_.table >= 0)
-        to.add(std::get<post_op::table>(e_.post_ops[bytes_.table]));
+        to.add(*table_of(e_.post_ops[bytes_.table]));
     for (int i = 0; i < emitted_post_ops_; i++) {
-        to.add(e_.post_ops[i].index(), reads_row_value(i));
-        std::visit(post_op_key{to}, e_.post_ops[i]);
+        to.add(reads_row_value(i));
+        add_post_op(to, e_.post_ops[i]);
     }
     return to.key();
 }

@@ -3,7 +3,7 @@
 // A float rule converts each sum Σ to f32 and multiplies it by a scale s: two instructions, and the conversion runs on the ports
 // that multiply. The floats from 2^23 to 2^24 lie 1 apart. Their bits are therefore consecutive integers: 0x4b000000 is 2^23,
 // 0x4b000001 is 2^23 + 1, and so on. An accumulator that starts from 0x4b000000 instead of 0 holds, after the integer
-// additions, the bits of the float 2^23 + Σ for every 0 <= Σ < 2^23. One fused multiply-add with the plane -2^23 s then gives
+// additions, the bits of the float 2^23 + Σ for every 0 <= Σ < 2^23. One fused multiply-add with the parameter vector -2^23 s then gives
 //
 //   (2^23 + Σ) s - 2^23 s  =  Σ s, rounded once,
 //
@@ -56,7 +56,7 @@ interval interval_of(const masked_values<float> &scales) {
 /// stored as anything but the highest code, nor reach the end of s32.
 bool epilogue_plan::may_start_from_magic_bias() const {
     const bool only_multiplies =
-        planes_.scale >= 0 && planes_.bias < 0 && planes_.weights_scale < 0 && planes_.inverse_dst_scale < 0;
+        params_.scale >= 0 && params_.bias < 0 && params_.weights_scale < 0 && params_.inverse_dst_scale < 0;
     const double largest_sum = shape_.largest_products + largest_bias;
     if (!is_float(e_.rule) || !only_multiplies || !rule_.clamps_negative || !(largest_sum < 0x1p28))
         return false;

@@ -1,5 +1,5 @@
-// What of an epilogue is emitted, and which of its numbers are planes. What is left out: epilogue_folds.cpp; what the
-// planes hold: epilogue_planes.cpp.
+// What of an epilogue is emitted, and which of its numbers are parameter vectors. What is left out: epilogue_folds.cpp; what the
+// parameter vectors hold: epilogue_params.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -26,8 +26,8 @@ int varying_dims_of(int mask, const memory_desc &dst) {
 }
 int varying_dims_of(const memory_desc &operand) { return varying_dims_of((1 << operand.ndims) - 1, operand); }
 
-/// Dimensions that planes may vary over: their columns and the outer ones.
-int plane_dims(const epilogue_shape &shape) {
+/// Dimensions that parameter vectors may vary over: their columns and the outer ones.
+int param_dims(const epilogue_shape &shape) {
     return shape.outer_dims | (shape.channel_dim < 0 ? 0 : 1 << shape.channel_dim);
 }
 
@@ -35,7 +35,7 @@ bool is_within(int dims, int allowed) { return (dims & ~allowed) == 0; }
 
 /// How an operand of a binary post-op is read.
 enum class operand_shape {
-    plane,
+    params,
     full,      ///< as the destination, which has the same layout
     row,       ///< row by row, side by side along a row
     row_value, ///< row by row, one for all of a row
@@ -54,17 +54,17 @@ bool has_layout_of(const memory_desc &src1, const memory_desc &dst) {
 operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, const epilogue_shape &shape) {
     const int dims = varying_dims_of(src1);
     const bool has_rows = shape.row_dim >= 0;
-    if (is_within(dims, has_rows ? 0 : plane_dims(shape)))
-        return operand_shape::plane;
+    if (is_within(dims, has_rows ? 0 : param_dims(shape)))
+        return operand_shape::params;
     if (has_layout_of(src1, dst))
         return operand_shape::full;
     if (has_rows && is_within(dims, 1 << shape.row_dim))
-        return operand_shape::plane;
+        return operand_shape::params;
     if (has_rows && src1.dims[shape.row_dim] == 1)
         return operand_shape::row_value;
     if (has_rows && src1.strides[shape.row_dim] == 1)
         return operand_shape::row;
-    return is_within(dims, plane_dims(shape)) ? operand_shape::plane : operand_shape::other;
+    return is_within(dims, param_dims(shape)) ? operand_shape::params : operand_shape::other;
 }
 
 std::array<int, 7> masks_of(const epilogue &e) {
@@ -75,7 +75,7 @@ std::array<int, 7> masks_of(const epilogue &e) {
 } // namespace
 
 std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shape) {
-    const int allowed = plane_dims(shape);
+    const int allowed = param_dims(shape);
     for (const int mask : masks_of(e))
         if (!is_within(varying_dims_of(mask, e.dst), allowed))
             return text("attribute mask ", mask, " selects more than the output channel");
@@ -85,32 +85,32 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
         if (const memory_desc *src1 = src1_of(entry))
             if (shape_of(*src1, e.dst, shape) == operand_shape::other)
                 return "binary post-op whose src1 is neither per channel nor of dst's shape and layout";
-        if (const auto *op = std::get_if<post_op::prelu>(&entry))
-            if (!is_within(varying_dims_of(op->mask, e.dst), allowed))
+        if (const std::optional<int> mask = weights_mask_of(entry))
+            if (!is_within(varying_dims_of(*mask, e.dst), allowed))
                 return "prelu weights vary over more than the output channel";
     }
     return {};
 }
 
 int epilogue_plan::varying_dims(const epilogue &e, int row_dim) {
-    epilogue_shape any_plane{-1, 1, any_f32};
-    any_plane.outer_dims = -1;
-    any_plane.row_dim = row_dim;
+    epilogue_shape any_param{-1, 1, any_f32};
+    any_param.outer_dims = -1;
+    any_param.row_dim = row_dim;
     int dims = varying_dims_of(e.bias);
     for (const int mask : masks_of(e))
         dims |= varying_dims_of(mask, e.dst);
     for (const post_op_entry &entry : e.post_ops) {
         if (const memory_desc *src1 = src1_of(entry))
-            if (shape_of(*src1, e.dst, any_plane) == operand_shape::plane)
+            if (shape_of(*src1, e.dst, any_param) == operand_shape::params)
                 dims |= varying_dims_of(*src1);
-        if (const auto *op = std::get_if<post_op::prelu>(&entry))
-            dims |= varying_dims_of(op->mask, e.dst);
+        if (const std::optional<int> mask = weights_mask_of(entry))
+            dims |= varying_dims_of(*mask, e.dst);
     }
     return dims;
 }
 
 bool epilogue_plan::can_be_interleaved() const {
-    if (!bytes_.is_used || !planes_are_in_quarters(rule_) || reads_dst(e_))
+    if (!bytes_.is_used || !params_are_in_quarters(rule_) || reads_dst(e_))
         return false;
     for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++)
         if (reads_full_tensor(i))
@@ -126,7 +126,7 @@ namespace {
 
 /// The first operand comes without its zero point.
 std::optional<code_sum> code_sum_of(const post_op_entry &entry, data_type type) {
-    const auto *op = std::get_if<post_op::scaled_add>(&entry);
+    const auto *op = sum_of_codes_of(entry);
     if (!op || is_xnnpack(op->rule))
         return {};
     std::optional<code_sum> sum = make_code_sum(op->rule, op->multipliers, {range_of(type), op->zero_point},
@@ -163,40 +163,40 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     rule_ = make_rule_spec(e.rule, e.multipliers.values, e.real_scales_are_f32, clamps_negative,
                            e.real_scales.values);
 
-    const auto next = [this](int planes = 1) {
-        const int first = planes_.count;
-        planes_.count += planes;
+    const auto next = [this](int params = 1) {
+        const int first = params_.count;
+        params_.count += params;
         return first;
     };
     if (subtracts_row_sums)
-        planes_.weights_zero_point = next();
+        params_.weights_zero_point = next();
     if (is_float(e.rule)) {
         if (e.bias.ndims != 0 && facts().adds_bias_in_f32)
-            planes_.bias = next();
+            params_.bias = next();
         if (e.output_scales.is_set() || e.src_scales.is_set() || e.weights_scales.is_set() ||
             e.dst_scales.is_set())
-            planes_.scale = next();
+            params_.scale = next();
         if (facts().divides_after_post_ops && e.scale_src_first && e.weights_scales.is_set())
-            planes_.weights_scale = next();
+            params_.weights_scale = next();
         if (facts().divides_after_post_ops && e.dst_scales.is_set())
-            planes_.inverse_dst_scale = next();
+            params_.inverse_dst_scale = next();
         if (may_start_from_magic_bias())
-            planes_.minus_magic_bias = next();
+            params_.minus_magic_bias = next();
     } else {
-        planes_.rule = next(rule_planes(rule_));
+        params_.rule = next(rule_params(rule_));
     }
     if (zp.is_set())
-        planes_.zero_point = next();
+        params_.zero_point = next();
     const bool clamps_f32 = ends_in_f32_ && facts().rounds_before_zero_point && !is_bounded_;
     const bool clamps_s32 = !ends_in_f32_ && zp.is_set() && !bytes_.adds_zero_point;
     if (!is_real(e.dst.data_type) && (clamps_f32 || clamps_s32)) {
-        planes_.low = next();
-        planes_.high = next();
+        params_.low = next();
+        params_.high = next();
     }
     for (int i = 0; i < static_cast<int>(e.post_ops.size()); i++) {
         const bool has_operand = facts_of(e.post_ops[i]).operand != 0;
-        const bool is_plane = has_operand && !reads_full_tensor(i) && !reads_row_tensor(i);
-        planes_.post_op.push_back(is_plane ? next() : -1);
+        const bool is_param = has_operand && !reads_full_tensor(i) && !reads_row_tensor(i);
+        params_.post_op.push_back(is_param ? next() : -1);
     }
 }
 

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the vector form of an epilogue will be, decided once, and without the assembler: which numbers are per-column data
-// ("planes", see rules.hpp), which post-ops read a tensor of dst's layout, which are left out or folded into another. Plans
-// and drivers ask it and fill its planes for each execution; `epilogue_emitter` (epilogue.hpp) reads them.
+// ("parameter vectors", see rules.hpp), which post-ops read a tensor of dst's layout, which are left out or folded into another. Plans
+// and drivers ask it and fill its parameter vectors for each execution; `epilogue_emitter` (epilogue.hpp) reads them.
 
 #include <cmath>
 #include <optional>
@@ -40,10 +40,10 @@ struct epilogue_shape {
     int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
     dim_t channels;
     double largest_input; ///< of |x| for x that come to a float rule, or to the post-ops
-    /// Mask of further dimensions that numbers vary over: planes are filled for one index of them at a time.
+    /// Mask of further dimensions that numbers vary over: parameter vectors are filled for one index of them at a time.
     int outer_dims = 0;
     /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops that
-    /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are planes.
+    /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are parameter vectors.
     int row_dim = -1;
     /// Bound of |Σ| without the bias, for s32 accumulators that start from `epilogue_plan::magic_bias`. Infinite: they don't.
     double largest_products = HUGE_VAL;
@@ -59,12 +59,12 @@ public:
     /// Why the vector form can't do this, or empty.
     static std::string refuses(const epilogue &e, const epilogue_shape &shape);
 
-    /// Mask of the dimensions of dst that some plane varies over: with those as columns and outer dimensions,
+    /// Mask of the dimensions of dst that some parameter vector varies over: with those as columns and outer dimensions,
     /// nothing varies over too many.
     static int varying_dims(const epilogue &e, int row_dim);
 
-    /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
-    struct plane_indices {
+    /// Parameter vectors of one block of 16 columns, in order; -1 where the epilogue has no such parameter vector.
+    struct param_indices {
         int weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1, inverse_dst_scale = -1;
         int minus_magic_bias = -1; ///< -2^23 scale
         int zero_point = -1, low = -1, high = -1, rule = -1;
@@ -83,7 +83,7 @@ public:
 
     const epilogue &source() const { return e_; }
     const epilogue_shape &shape() const { return shape_; }
-    const plane_indices &planes() const { return planes_; }
+    const param_indices &params() const { return params_; }
     const rule_spec &rule() const { return rule_; }
     bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
     bool reads_row_tensor(int post_op) const;         ///< binary with one that is read row by row
@@ -99,10 +99,10 @@ public:
     /// What s32 accumulators start from besides their biases: 0, or magic_bias_2p23, if no bias is beyond ±largest_bias.
     /// A sum x then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one multiply-add, is x s rounded once, as a
     /// conversion and a product give it.
-    std::uint32_t magic_bias() const { return planes_.minus_magic_bias >= 0 ? magic_bias_2p23 : 0; }
+    std::uint32_t magic_bias() const { return params_.minus_magic_bias >= 0 ? magic_bias_2p23 : 0; }
 
     /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v
-    /// to + 3, and so have the planes. Packing them to bytes brings them in order.
+    /// to + 3, and so have the parameter vectors. Packing them to bytes brings them in order.
     bool can_be_interleaved() const;
 
     /// Vector registers that the emitter takes besides the accumulators.
@@ -113,13 +113,13 @@ public:
     /// "tflite_2step+sum-u8": rule, post-ops that are emitted as such, destination.
     std::string name() const;
 
-    /// Fills planes but weights_zero_point for channels [first, first + count), ceil(count / 16) blocks:
+    /// Fills parameter vectors but weights_zero_point for channels [first, first + count), ceil(count / 16) blocks:
     /// those that are known at creation, and those that come with each execution. `outer`: at these indices
     /// of the outer dimensions.
     void fill_constants(dim_t first, dim_t count, std::uint32_t *blocks, const coordinates &outer = {}) const;
     void fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
                         const coordinates &outer = {}) const;
-    bool has_argument_planes() const;
+    bool has_argument_params() const;
 
 private:
     const f32_facts &facts() const { return facts_of(e_.rule).f32; }
@@ -150,7 +150,7 @@ private:
     bool is_bounded_ = false;
     bool ends_in_f32_ = false;
     rule_spec rule_;
-    plane_indices planes_;
+    param_indices params_;
 };
 
 } // namespace octet::impl::jit

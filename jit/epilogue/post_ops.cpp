@@ -84,7 +84,7 @@ void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &
     e.blend(x, m, x, one);
 }
 
-void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::sum &op, const context &at) {
     to_f32(at.x);
     const emitter::temp y(e_);
     load_as_f32(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
@@ -96,14 +96,14 @@ void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
         e_.vfmadd231ps(at.x, y, e_.constant(op.scale));
 }
 
-void epilogue_emitter::apply(const post_op::eltwise &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::eltwise &op, const context &at) {
     to_f32(at.x);
     emit_eltwise(e_, op.algorithm, op.alpha, op.beta, at.x);
     if (op.scale != 1.f)
         e_.vmulps(at.x, at.x, e_.constant(op.scale));
 }
 
-void epilogue_emitter::apply(const post_op::binary &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::binary &op, const context &at) {
     to_f32(at.x);
     const emitter::temp y(e_);
     if (plan_.reads_row_value(at.index))
@@ -111,21 +111,21 @@ void epilogue_emitter::apply(const post_op::binary &op, const place &at) {
     else if (plan_.reads_full_tensor(at.index) || plan_.reads_row_tensor(at.index))
         load_as_f32(y, op.src1.data.data_type, at.index, at);
     else
-        e_.move(y, plane(plan_.planes().post_op[at.index], at.v));
+        e_.move(y, param(plan_.params().post_op[at.index], at.v));
     emit_binary(e_, op.algorithm, at.x, y);
 }
 
-void epilogue_emitter::apply(const post_op::prelu &, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::prelu &, const context &at) {
     to_f32(at.x);
     const emitter::temp scaled(e_), zero(e_);
     const emitter::mask positive(e_);
-    e_.vmulps(scaled, at.x, plane(plan_.planes().post_op[at.index], at.v));
+    e_.vmulps(scaled, at.x, param(plan_.params().post_op[at.index], at.v));
     e_.zero(zero);
     e_.compare_f32(positive, at.x, zero, emitter::ge);
     e_.blend(at.x, positive, scaled, at.x);
 }
 
-void epilogue_emitter::apply(const post_op::clip &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::clip &op, const context &at) {
     to_s32(at.x);
     if (op.low != int32_min)
         e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.low)));
@@ -133,24 +133,24 @@ void epilogue_emitter::apply(const post_op::clip &op, const place &at) {
         e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.high)));
 }
 
-void epilogue_emitter::apply(const post_op::add &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::add &op, const context &at) {
     to_s32(at.x);
     const emitter::temp term(e_);
     e_.move(term, e_.constant(static_cast<std::uint32_t>(op.value)));
     saturating_add(at.x, term);
 }
 
-/// x by one multiplier for all columns, whose planes lie in the code; a negative one negates the result.
+/// x by one multiplier for all columns, whose parameter vectors lie in the code; a negative one negates the result.
 void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m) {
     const bool negates = m.multiplier < 0;
     if (negates)
         m.multiplier = wrap(-std::int64_t{m.multiplier});
     const rule_spec spec = spec_of_factor(rule, m);
     const std::vector<fixed_point_multiplier> multipliers(columns_per_block, m);
-    std::vector<std::uint32_t> planes(static_cast<std::size_t>(rule_planes(spec) * columns_per_block));
-    fill_rule_planes(spec, multipliers.data(), nullptr, nullptr, planes.data());
+    std::vector<std::uint32_t> params(static_cast<std::size_t>(rule_params(spec) * columns_per_block));
+    fill_rule_params(spec, multipliers.data(), nullptr, nullptr, params.data());
     emit_requantize(e_, spec, x, [&](int i) {
-        const auto first = planes.begin() + i * columns_per_block;
+        const auto first = params.begin() + i * columns_per_block;
         return e_.constant(std::vector<std::uint32_t>(first, first + e_.lanes()));
     });
     if (negates) {
@@ -160,7 +160,7 @@ void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule,
     }
 }
 
-void epilogue_emitter::apply(const post_op::rescaled_sum &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::rescaled_sum &op, const context &at) {
     to_s32(at.x);
     const emitter::temp y(e_);
     load(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
@@ -170,7 +170,7 @@ void epilogue_emitter::apply(const post_op::rescaled_sum &op, const place &at) {
     saturating_add(at.x, y);
 }
 
-void epilogue_emitter::apply(const post_op::leaky_relu &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::leaky_relu &op, const context &at) {
     to_s32(at.x);
     const emitter::temp positive(e_), negative(e_);
     e_.move(positive, at.x);
@@ -180,7 +180,7 @@ void epilogue_emitter::apply(const post_op::leaky_relu &op, const place &at) {
     e_.blend_by_sign(at.x, at.x, positive, negative);
 }
 
-void epilogue_emitter::apply(const post_op::table &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::table &op, const context &at) {
     to_s32(at.x);
     const type_range range = range_of(op.type);
     std::vector<std::uint32_t> entries;
@@ -195,7 +195,7 @@ void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     e_.move(at.x, y);
 }
 
-void epilogue_emitter::apply(const post_op::qlinear_add &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::qlinear_add &op, const context &at) {
     const data_type type = plan_.source().dst.data_type;
     to_code(at.x, type, op.zero_point);
     const emitter::temp d(e_), inner(e_);
@@ -210,7 +210,7 @@ void epilogue_emitter::apply(const post_op::qlinear_add &op, const place &at) {
         e_.move(at.x, last);
 }
 
-void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
+template <> void epilogue_emitter::apply(const post_op::scaled_add &op, const context &at) {
     const type_range range = range_of(plan_.source().dst.data_type);
     const auto limit = [&](int code) {
         return e_.constant(static_cast<std::uint32_t>(code - op.zero_point));
@@ -221,8 +221,8 @@ void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
     const emitter::temp d(e_);
     load(d, plan_.source().dst.data_type, no_tensor, at);
     if (const auto &sum = plan_.sum_of_codes(at.index)) {
-        return emit_code_sum(e_, sum->ties_away, at.x, d, [&](int plane) {
-            return e_.constant(static_cast<std::uint32_t>(code_sum_word(*sum, plane)));
+        return emit_code_sum(e_, sum->ties_away, at.x, d, [&](int param) {
+            return e_.constant(static_cast<std::uint32_t>(code_sum_word(*sum, param)));
         });
     }
     const auto constant = [&](std::int32_t x) { return e_.constant(static_cast<std::uint32_t>(x)); };
@@ -245,6 +245,10 @@ void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
     requantize_signed(d, op.rule, op.multipliers.b);
     e_.vpaddd(at.x, at.x, d);
     requantize_signed(at.x, op.rule, op.multipliers.dst);
+}
+
+void epilogue_emitter::apply_post_op(const post_op_entry &entry, const context &at) {
+    std::visit([&](const auto &op) { apply(op, at); }, entry);
 }
 
 /// The code that x would be stored as, as f32. Adding 1.5 * 2^23 leaves no bits below the units, so it rounds

@@ -1,5 +1,5 @@
-// Which form of code a rule takes for given multipliers, and the constants in its planes. The code itself,
-// and what each plane holds, is in rules_code.hpp.
+// Which form of code a rule takes for given multipliers, and the constants in its parameter vectors. The code itself,
+// and what each parameter vector holds, is in rules_code.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rules.hpp"
 
@@ -20,31 +20,31 @@ std::uint64_t pot(int exponent) { return std::uint64_t{1} << std::clamp(exponent
 /// The number to add so that a shift by `exponent` rounds to nearest.
 std::uint64_t half_of_pot(int exponent) { return exponent > 0 ? pot(exponent - 1) : 0; }
 
-/// One column of a block's planes.
-class plane_column {
+/// One column of a block's parameter vectors.
+class param_column {
 public:
-    plane_column(std::uint32_t *planes, int column) : planes_(planes), column_(column) {}
+    param_column(std::uint32_t *params, int column) : params_(params), column_(column) {}
 
-    void put(int plane, std::int64_t x) { word(plane, column_) = static_cast<std::uint32_t>(x); }
-    void put_f32(int plane, float x) { put(plane, bits(x)); }
+    void put(int param, std::int64_t x) { word(param, column_) = static_cast<std::uint32_t>(x); }
+    void put_f32(int param, float x) { put(param, bits(x)); }
     void put_multiplier(std::int32_t q) {
         put(0, q);
         if (column_ % 2 == 1)
             word(1, column_ - 1) = static_cast<std::uint32_t>(q);
     }
-    void put64(int plane, std::uint64_t x) { put64(plane + column_ % 2, column_ / 2, x); }
-    void put_f64(int plane, double x) {
-        put64(plane + column_ / 4 % 2, column_ / 8 * 4 + column_ % 4, bits(x));
+    void put64(int param, std::uint64_t x) { put64(param + column_ % 2, column_ / 2, x); }
+    void put_f64(int param, double x) {
+        put64(param + column_ / 4 % 2, column_ / 8 * 4 + column_ % 4, bits(x));
     }
 
 private:
-    std::uint32_t &word(int plane, int lane) { return planes_[plane * columns_per_block + lane]; }
-    void put64(int plane, int lane, std::uint64_t x) {
-        word(plane, 2 * lane) = static_cast<std::uint32_t>(x);
-        word(plane, 2 * lane + 1) = static_cast<std::uint32_t>(x >> 32);
+    std::uint32_t &word(int param, int lane) { return params_[param * columns_per_block + lane]; }
+    void put64(int param, int lane, std::uint64_t x) {
+        word(param, 2 * lane) = static_cast<std::uint32_t>(x);
+        word(param, 2 * lane + 1) = static_cast<std::uint32_t>(x >> 32);
     }
 
-    std::uint32_t *planes_;
+    std::uint32_t *params_;
     int column_;
 };
 
@@ -122,7 +122,7 @@ bool takes_short_form(const real_facts &facts, const std::vector<double> &scales
            std::all_of(scales.begin(), scales.end(), [](double scale) { return scale < 1; });
 }
 
-void fill_one_shift(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+void fill_one_shift(param_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
     const factor f = factor_of(spec.fixed_point(), m);
     to.put_multiplier(f.multiplier);
     if (spec.short_form) {
@@ -137,7 +137,7 @@ void fill_one_shift(plane_column &to, const rule_spec &spec, const fixed_point_m
         to.put(6, pot(63 - f.right));
 }
 
-void fill_two_step(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+void fill_two_step(param_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
     const factor f = factor_of(spec.fixed_point(), m);
     to.put_multiplier(f.multiplier);
     if (spec.short_form) {
@@ -151,7 +151,7 @@ void fill_two_step(plane_column &to, const rule_spec &spec, const fixed_point_mu
 }
 
 /// Ties up twice are one shift: (P + 2^30 + 2^(30+e)) >> (31+e), without the second constant for e = 0.
-void fill_two_step_up(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+void fill_two_step_up(param_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
     const factor f = factor_of(spec.fixed_point(), m);
     to.put_multiplier(f.multiplier);
     to.put64(2, pot(63) + pot(30) + (f.right > 0 ? pot(30 + f.right) : 0));
@@ -159,14 +159,14 @@ void fill_two_step_up(plane_column &to, const rule_spec &spec, const fixed_point
     to.put(6, pot(32 - f.right));
 }
 
-void fill_legacy_scale(plane_column &to, const rule_spec &, const fixed_point_multiplier &m) {
+void fill_legacy_scale(param_column &to, const rule_spec &, const fixed_point_multiplier &m) {
     to.put(0, m.multiplier);
     to.put(1, m.offset);
     to.put(2, half_of_pot(m.shift));
     to.put(3, m.shift);
 }
 
-void fill_f64_scale(plane_column &to, const rule_spec &spec, double real, std::int32_t zero_point) {
+void fill_f64_scale(param_column &to, const rule_spec &spec, double real, std::int32_t zero_point) {
     const bool adds_zero_point = facts_of(spec.rule).real.adds_zero_point;
     if (spec.short_form) {
         to.put64(0, bits(real));
@@ -180,11 +180,11 @@ void fill_f64_scale(plane_column &to, const rule_spec &spec, double real, std::i
         to.put_f64(2, zero_point);
 }
 
-void fill_f64_product(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+void fill_f64_product(param_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
     fill_f64_scale(to, spec, std::ldexp(m.multiplier, -m.shift), 0);
 }
 
-void fill_double_round(plane_column &to, const rule_spec &spec, double real, std::int32_t) {
+void fill_double_round(param_column &to, const rule_spec &spec, double real, std::int32_t) {
     int exponent = 0;
     if (spec.real_is_f32)
         to.put_f32(0, std::frexp(static_cast<float>(real), &exponent));
@@ -193,20 +193,20 @@ void fill_double_round(plane_column &to, const rule_spec &spec, double real, std
     to.put_f32(spec.real_is_f32 ? 1 : 2, std::ldexp(1.f, exponent));
 }
 
-enum class plane_order {
+enum class column_order {
     of_columns,
     of_f64
 }; ///< of_f64: of emitter::split_lanes, across quarters of a vector
 
-/// The planes and functions of a rule's code.
+/// The parameter vectors and functions of a rule's code.
 struct form {
-    int planes;
+    int params;
     void (*emit)(const requantize_context &c);
-    /// One of them: a column's part of the planes.
-    void (*fill)(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m);
-    void (*fill_real)(plane_column &to, const rule_spec &spec, double real,
+    /// One of them: a column's part of the parameter vectors.
+    void (*fill)(param_column &to, const rule_spec &spec, const fixed_point_multiplier &m);
+    void (*fill_real)(param_column &to, const rule_spec &spec, double real,
                       std::int32_t zero_point) = nullptr;
-    plane_order order = plane_order::of_columns;
+    column_order order = column_order::of_columns;
 };
 
 constexpr form nothing{0, nullptr, nullptr}; // none, and the float rules
@@ -225,7 +225,7 @@ form fixed_point_form(const fixed_point_facts &facts, bool is_short) {
     }
     if (facts.last == ties_go::even)
         return is_short ? form{4, emit_f64_product_short, fill_f64_product}
-                        : form{2, emit_f64_product, fill_f64_product, nullptr, plane_order::of_f64};
+                        : form{2, emit_f64_product, fill_f64_product, nullptr, column_order::of_f64};
     if (is_short)
         return {4, emit_one_shift, fill_one_shift};
     return {wraps_below_zero(facts) ? 7 : 6, emit_one_shift, fill_one_shift};
@@ -237,9 +237,9 @@ form real_form(const real_facts &facts, const rule_spec &spec) {
                                      : form{4, emit_f64_product_short, nullptr, fill_f64_scale};
     if (facts.steps == real_steps::f64_product)
         return {facts.adds_zero_point ? 4 : 2, emit_f64_product, nullptr, fill_f64_scale,
-                plane_order::of_f64};
+                column_order::of_f64};
     return spec.real_is_f32 ? form{2, emit_double_round, nullptr, fill_double_round}
-                            : form{3, emit_double_round, nullptr, fill_double_round, plane_order::of_f64};
+                            : form{3, emit_double_round, nullptr, fill_double_round, column_order::of_f64};
 }
 
 form form_of(const rule_spec &spec) {
@@ -284,39 +284,39 @@ rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m) {
     return make_rule_spec(rule, {m}, false);
 }
 
-/// Left shifts lie in a plane behind those of the form.
-int rule_planes(const rule_spec &spec) { return form_of(spec).planes + (spec.shifts_left ? 1 : 0); }
+/// Left shifts lie in a parameter vector behind those of the form.
+int rule_params(const rule_spec &spec) { return form_of(spec).params + (spec.shifts_left ? 1 : 0); }
 
-bool planes_are_in_quarters(const rule_spec &spec) { return form_of(spec).order == plane_order::of_columns; }
+bool params_are_in_quarters(const rule_spec &spec) { return form_of(spec).order == column_order::of_columns; }
 
-void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
-                      const double *real_scales, const std::int32_t *zero_points, std::uint32_t *planes) {
-    std::fill_n(planes, rule_planes(spec) * columns_per_block, 0u);
+void fill_rule_params(const rule_spec &spec, const fixed_point_multiplier *multipliers,
+                      const double *real_scales, const std::int32_t *zero_points, std::uint32_t *params) {
+    std::fill_n(params, rule_params(spec) * columns_per_block, 0u);
     const form chosen = form_of(spec);
     for (int i = 0; i < columns_per_block; i++) {
-        plane_column to(planes, i);
+        param_column to(params, i);
         if (chosen.fill_real)
             chosen.fill_real(to, spec, real_scales[i], zero_points ? zero_points[i] : 0);
         if (chosen.fill)
             chosen.fill(to, spec, multipliers[i]);
         if (spec.shifts_left)
-            to.put(chosen.planes, factor_of(spec.fixed_point(), multipliers[i]).left);
+            to.put(chosen.params, factor_of(spec.fixed_point(), multipliers[i]).left);
     }
 }
 
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
-                     const std::function<vec_operand(int)> &plane) {
+                     const std::function<vec_operand(int)> &param) {
     const form chosen = form_of(spec);
     if (!chosen.emit)
         return;
-    const requantize_context c{e, spec, acc, plane};
+    const requantize_context c{e, spec, acc, param};
     // One shift: by 0 first, as saturating twice is saturating once.
     const bool shifts_after = spec.fixed_point().steps == rounding_steps::one_shift;
     if (spec.shifts_left && !shifts_after)
-        emit_left_shift(c, plane(chosen.planes));
+        emit_left_shift(c, param(chosen.params));
     chosen.emit(c);
     if (spec.shifts_left && shifts_after)
-        emit_left_shift(c, plane(chosen.planes));
+        emit_left_shift(c, param(chosen.params));
 }
 
 } // namespace octet::impl::jit

@@ -1,4 +1,4 @@
-// A section for each form of rule; rules_code.hpp says which planes it reads.
+// A section for each form of rule; rules_code.hpp says which parameter vectors it reads.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rules_code.hpp"
 
@@ -26,8 +26,8 @@ vec_operand constant_f64(emitter &e, double x) { return e.constant64(bits(x)); }
 void shift_high_dwords(const context &c, const vec &even, const vec &odd, bool is_symmetric) {
     emitter &e = c.e;
     e.merge_high_dwords(odd, even);
-    e.vpaddd(odd, odd, c.plane(2));
-    is_symmetric ? e.vpsrlvd(odd, odd, c.plane(3)) : e.vpsravd(c.acc, odd, c.plane(3));
+    e.vpaddd(odd, odd, c.param(2));
+    is_symmetric ? e.vpsrlvd(odd, odd, c.param(3)) : e.vpsravd(c.acc, odd, c.param(3));
 }
 
 /// Long. A logical shift does for |acc|, and where the result wraps: adding 2^63 makes the sum unsigned, and
@@ -37,18 +37,18 @@ void shift_64_bits(const context &c, const vec &even, const vec &odd, bool is_sy
     const bool wraps = wraps_below_zero(c.spec.fixed_point());
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? even : odd;
-        e.vpaddq(x, x, c.plane(2 + parity));
+        e.vpaddq(x, x, c.param(2 + parity));
         if (wraps || is_symmetric) {
-            e.vpsrlvq(x, x, c.plane(4 + parity));
+            e.vpsrlvq(x, x, c.param(4 + parity));
         } else {
-            e.shift_right_s64(x, x, c.plane(4 + parity));
+            e.shift_right_s64(x, x, c.param(4 + parity));
             e.saturate_s64_to_s32(x);
         }
     }
     e.vpsllq(odd, odd, 32);
     e.merge_even_odd(wraps || is_symmetric ? odd : c.acc, even, odd);
     if (wraps)
-        e.vpsubd(c.acc, odd, c.plane(6));
+        e.vpsubd(c.acc, odd, c.param(6));
 }
 
 } // namespace
@@ -60,12 +60,12 @@ void emit_one_shift(const context &c) {
     if (is_symmetric) {
         e.vpabsd(even, c.acc); // also 2^31, unsigned
         e.vpsrlq(odd, even, 32);
-        e.vpmuludq(even, even, c.plane(0));
-        e.vpmuludq(odd, odd, c.plane(1));
+        e.vpmuludq(even, even, c.param(0));
+        e.vpmuludq(odd, odd, c.param(1));
     } else {
         e.vpsrlq(odd, c.acc, 32);
-        e.vpmuldq(even, c.acc, c.plane(0));
-        e.vpmuldq(odd, odd, c.plane(1));
+        e.vpmuldq(even, c.acc, c.param(0));
+        e.vpmuldq(odd, odd, c.param(1));
     }
     (c.spec.short_form ? shift_high_dwords : shift_64_bits)(c, even, odd, is_symmetric);
     if (is_symmetric)
@@ -80,8 +80,8 @@ namespace {
 /// the sum is unsigned and below 2^32.
 void divide_by_pot(const context &c, const vec &magnitude) {
     emitter &e = c.e;
-    e.vpaddd(magnitude, magnitude, c.plane(2));
-    e.vpsrlvd(magnitude, magnitude, c.plane(3));
+    e.vpaddd(magnitude, magnitude, c.param(2));
+    e.vpsrlvd(magnitude, magnitude, c.param(3));
     e.give_sign(c.acc, magnitude, c.acc);
 }
 
@@ -99,17 +99,17 @@ void emit_two_step_short(const context &c) {
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? c.acc : odd;
         if (ties_go_up || c.spec.clamps_negative) { // without its own constant a negative acc gives at most 0
-            e.vpmuldq(x, x, c.plane(parity));
-            e.vpaddq(x, x, c.plane(2 + parity));
+            e.vpmuldq(x, x, c.param(parity));
+            e.vpaddq(x, x, c.param(2 + parity));
             continue;
         }
         e.vpand_(minus_constant, x, e.constant64(two_to_the(31)));
-        e.vpsubq(minus_constant, minus_constant, c.plane(2 + parity));
-        e.vpmuldq(x, x, c.plane(parity));
+        e.vpsubq(minus_constant, minus_constant, c.param(2 + parity));
+        e.vpmuldq(x, x, c.param(parity));
         e.vpsubq(x, x, minus_constant);
     }
     e.merge_high_dwords(odd, c.acc);
-    e.vpsravd(c.acc, odd, c.plane(4));
+    e.vpsravd(c.acc, odd, c.param(4));
 }
 
 /// SRDHM is bits 31 to 62 of P + 2^30, so logical shifts do.
@@ -117,8 +117,8 @@ void emit_two_step(const context &c) {
     emitter &e = c.e;
     const temp even(e), odd(e);
     e.vpsrlq(odd, c.acc, 32);
-    e.vpmuldq(even, c.acc, c.plane(0));
-    e.vpmuldq(odd, odd, c.plane(1));
+    e.vpmuldq(even, c.acc, c.param(0));
+    e.vpmuldq(odd, odd, c.param(1));
     e.vpaddq(even, even, e.constant64(two_to_the(30)));
     e.vpaddq(odd, odd, e.constant64(two_to_the(30)));
     e.vpsrlq(even, even, 31);
@@ -127,7 +127,7 @@ void emit_two_step(const context &c) {
     e.vpabsd(even, even);
     if (c.spec.fixed_point().lowest < 0 || c.spec.has_negative) {
         e.vpminud(even, even, e.constant(largest)); // SRDHM saturates, for -2^31 squared
-        e.vpxor_(c.acc, c.acc, c.plane(0));         // the sign of P
+        e.vpxor_(c.acc, c.acc, c.param(0));         // the sign of P
         e.vpor_(c.acc, c.acc, e.constant(1u));      // but not 0, where acc = q
     }
     divide_by_pot(c, even);
@@ -136,8 +136,8 @@ void emit_two_step(const context &c) {
 void emit_legacy_scale(const context &c) {
     emitter &e = c.e;
     const temp magnitude(e);
-    e.vpaddd(c.acc, c.acc, c.plane(1));
-    e.vpmulld(c.acc, c.acc, c.plane(0));
+    e.vpaddd(c.acc, c.acc, c.param(1));
+    e.vpmulld(c.acc, c.acc, c.param(0));
     e.vpabsd(magnitude, c.acc);
     divide_by_pot(c, magnitude);
 }
@@ -164,7 +164,7 @@ void add_half_f64(emitter &e, const vec &x) {
 /// acc = rha(acc * mantissa), f32 lanes.
 void scale_in_f32(const context &c) {
     emitter &e = c.e;
-    e.vmulps(c.acc, c.acc, c.plane(0));
+    e.vmulps(c.acc, c.acc, c.param(0));
     add_half_f32(e, c.acc);
     e.round_f32(c.acc, c.acc, emitter::to_zero);
 }
@@ -175,7 +175,7 @@ void scale_in_f64(const context &c) {
     for (const int half : {0, 1}) {
         const vec &x = half == 0 ? c.acc : rest;
         e.vcvtps2pd(x, e.half_of(x));
-        e.vmulpd(x, x, c.plane(half));
+        e.vmulpd(x, x, c.param(half));
         add_half_f64(e, x);
         e.round_f64(x, x, emitter::to_zero);
         e.vcvtpd2ps(e.half_of(x), x);
@@ -194,11 +194,11 @@ void emit_f64_product(const context &c) {
     for (const int half : {0, 1}) {
         const vec &x = half == 0 ? c.acc : rest;
         e.vcvtdq2pd(x, e.half_of(x));
-        e.vmulpd(x, x, c.plane(half));
+        e.vmulpd(x, x, c.param(half));
         if (facts.adds_zero_point) {
-            e.vaddpd(x, x, c.plane(2 + half));
+            e.vaddpd(x, x, c.param(2 + half));
             e.round_f64(x, x, emitter::to_even);
-            e.vsubpd(x, x, c.plane(2 + half));
+            e.vsubpd(x, x, c.param(2 + half));
         }
         const bool is_away = facts.ties == ties_go::away;
         if (is_away)
@@ -242,8 +242,8 @@ void emit_f64_product_short(const context &c) {
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? even : odd;
         const temp minus_exponent(e);
-        e.move(minus_exponent, c.plane(2 + parity));
-        e.vfmadd132pd(x, minus_exponent, c.plane(parity));
+        e.move(minus_exponent, c.param(2 + parity));
+        e.vfmadd132pd(x, minus_exponent, c.param(parity));
     }
     const vec &to = c.spec.clamps_negative ? c.acc : even.get();
     if (facts_of(c.spec.rule).real.ties == ties_go::away) {
@@ -266,19 +266,19 @@ void emit_f64_sum_short(const context &c) {
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? c.acc : odd.get();
         e.vsubpd(x, x, constant_f64(e, 0x1p52 + 0x1p31));
-        e.vmulpd(x, x, c.plane(parity));
-        e.vaddpd(x, x, c.plane(2 + parity));
+        e.vmulpd(x, x, c.param(parity));
+        e.vaddpd(x, x, c.param(2 + parity));
     }
     round_to_low_dwords(e, c.acc, odd, 0x1.8p52);
     e.merge_low_dwords(c.acc, c.acc, odd);
-    e.vpsubd(c.acc, c.acc, c.plane(4));
+    e.vpsubd(c.acc, c.acc, c.param(4));
 }
 
 void emit_double_round(const context &c) {
     emitter &e = c.e;
     e.vcvtdq2ps(c.acc, c.acc);
     (c.spec.real_is_f32 ? scale_in_f32 : scale_in_f64)(c);
-    e.vmulps(c.acc, c.acc, c.plane(c.spec.real_is_f32 ? 1 : 2));
+    e.vmulps(c.acc, c.acc, c.param(c.spec.real_is_f32 ? 1 : 2));
     add_half_f32(e, c.acc);
     const emitter::mask overflows(e); // f64 rounds to 2^31 at most, which converts to -2^31
     e.compare_f32(overflows, c.acc, e.constant(0x1p31f), emitter::ge);

@@ -10,9 +10,9 @@
 
 namespace octet::impl::jit {
 
-/// acc (s32 lanes) = rule(acc). `plane(i)` is the address of this column vector's part of plane i: 64 bytes,
-/// or 32 at levels with 8 lanes (the second 8 columns of a block lie 32 bytes further in every plane).
+/// acc (s32 lanes) = rule(acc). `param(i)` is the address of this column vector's part of parameter vector i: 64 bytes,
+/// or 32 at levels with 8 lanes (the second 8 columns of a block lie 32 bytes further in every parameter vector).
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
-                     const std::function<vec_operand(int)> &plane);
+                     const std::function<vec_operand(int)> &param);
 
 } // namespace octet::impl::jit

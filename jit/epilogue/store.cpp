@@ -14,35 +14,35 @@ namespace octet::impl::jit {
 
 /// Destination scale, zero point and conversion to the destination's type; 8- and 16-bit results are left as
 /// s32 that packing saturates.
-void epilogue_emitter::finish(const place &at) {
-    const epilogue_plan::plane_indices &p = plan_.planes();
+void epilogue_emitter::finish(const context &at) {
+    const epilogue_plan::param_indices &p = plan_.params();
     const vec &x = at.x;
 
     if (is_f32_ && p.inverse_dst_scale >= 0)
-        e_.vmulps(x, x, plane(p.inverse_dst_scale, at.v));
+        e_.vmulps(x, x, param(p.inverse_dst_scale, at.v));
     if (is_real(plan_.source().dst.data_type)) {
         to_f32(x);
         if (p.zero_point >= 0)
-            e_.vaddps(x, x, plane(p.zero_point, at.v));
+            e_.vaddps(x, x, param(p.zero_point, at.v));
     } else if (is_f32_) {
         finish_f32_as_codes(at);
     } else if (p.zero_point >= 0 && !plan_.bytes().adds_zero_point) { // clamped first: the sum stays in range
-        e_.vpmaxsd(x, x, plane(p.low, at.v));
-        e_.vpminsd(x, x, plane(p.high, at.v));
-        e_.vpaddd(x, x, plane(p.zero_point, at.v));
+        e_.vpmaxsd(x, x, param(p.low, at.v));
+        e_.vpminsd(x, x, param(p.high, at.v));
+        e_.vpaddd(x, x, param(p.zero_point, at.v));
     }
 }
 
-void epilogue_emitter::finish_f32_as_codes(const place &at) {
-    const epilogue_plan::plane_indices &p = plan_.planes();
+void epilogue_emitter::finish_f32_as_codes(const context &at) {
+    const epilogue_plan::param_indices &p = plan_.params();
     const data_type type = plan_.source().dst.data_type;
     const vec &x = at.x;
     is_f32_ = false;
 
     if (facts_of(plan_.source().rule).f32.rounds_before_zero_point) {
         if (p.low >= 0) {
-            e_.vmaxps(x, x, plane(p.low, at.v));
-            e_.vminps(x, x, plane(p.high, at.v));
+            e_.vmaxps(x, x, param(p.low, at.v));
+            e_.vminps(x, x, param(p.high, at.v));
         }
         if (type == data_type::s32 && p.zero_point >= 0)
             return add_zero_point_exactly(at);
@@ -53,11 +53,11 @@ void epilogue_emitter::finish_f32_as_codes(const place &at) {
             e_.vcvtps2dq(x, x);
         }
         if (p.zero_point >= 0 && !plan_.bytes().adds_zero_point)
-            e_.vpaddd(x, x, plane(p.zero_point, at.v));
+            e_.vpaddd(x, x, param(p.zero_point, at.v));
         return;
     }
     if (p.zero_point >= 0)
-        e_.vaddps(x, x, plane(p.zero_point, at.v));
+        e_.vaddps(x, x, param(p.zero_point, at.v));
     if (!plan_.is_bounded()) {
         // NaN becomes what down_convert says; below the lower bound the conversion gives INT32_MIN, which
         // saturates.
@@ -71,11 +71,11 @@ void epilogue_emitter::finish_f32_as_codes(const place &at) {
 
 /// The rounded value and its zero point both have up to 33 bits: f64 adds them exactly, and what lies below -2^31
 /// becomes -2^31 by itself.
-void epilogue_emitter::add_zero_point_exactly(const place &at) {
+void epilogue_emitter::add_zero_point_exactly(const context &at) {
     const vec &x = at.x;
     const emitter::temp rest(e_), zero_point(e_), zero_point_rest(e_);
     e_.round_f32(x, x, emitter::to_even);
-    e_.move(zero_point, plane(plan_.planes().zero_point, at.v));
+    e_.move(zero_point, param(plan_.params().zero_point, at.v));
     e_.split_lanes(x, rest);
     e_.split_lanes(zero_point, zero_point_rest);
     for (const int half : {0, 1}) {
@@ -104,7 +104,8 @@ void epilogue_emitter::store_vector(const epilogue_result &r) {
 
 /// The table's index is the distance from the lowest code; as a byte this differs from the code in bit 7 if
 /// it is signed.
-void epilogue_emitter::look_up(const vec &codes, const post_op::table &table) {
+void epilogue_emitter::look_up(const vec &codes, const post_op_entry &entry) {
+    const auto &table = *table_of(entry);
     std::uint8_t by_byte[256];
     for (std::size_t i = 0; i < 256; i++)
         by_byte[table.type == data_type::s8 ? i ^ 0x80 : i] = table.entries[i];
@@ -138,9 +139,9 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
     if (count > 2)
         e_.vpackssdw(upper_words, upper_words, acc(3));
     if (stage.adds_zero_point) {
-        e_.vpaddsw(words, words, plane(plan_.planes().zero_point, 0));
+        e_.vpaddsw(words, words, param(plan_.params().zero_point, 0));
         if (count > 2)
-            e_.vpaddsw(upper_words, upper_words, plane(plan_.planes().zero_point, 0));
+            e_.vpaddsw(upper_words, upper_words, param(plan_.params().zero_point, 0));
     }
     if (stage.added != 0) {
         const auto added = static_cast<std::uint32_t>(stage.added) & 0xffff;
@@ -159,8 +160,7 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
     if (stage.high < range.high)
         is_signed ? e_.vpminsb(words, words, clamp(stage.high)) : e_.vpminub(words, words, clamp(stage.high));
     if (stage.table >= 0)
-        look_up(words,
-                std::get<post_op::table>(plan_.source().post_ops[static_cast<std::size_t>(stage.table)]));
+        look_up(words, plan_.source().post_ops[static_cast<std::size_t>(stage.table)]);
     if (!at_.are_interleaved)
         e_.permute_dwords(words, order, words);
 

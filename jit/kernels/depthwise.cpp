@@ -22,7 +22,7 @@ int depthwise_reduction_temps(instruction_set isa, int blocks) {
 std::int64_t scratch_bytes(instruction_set isa, const tap_patches &patches, const epilogue_plan &plan) {
     if (!isa.has_dot4())
         return patches.vectors() * 2 * block_vector_bytes;
-    return interleaved_blocks * (patches.vectors() + 1 + plan.planes().count) * block_vector_bytes;
+    return interleaved_blocks * (patches.vectors() + 1 + plan.params().count) * block_vector_bytes;
 }
 
 int max_tile_blocks(instruction_set isa, bool sums_source) {

@@ -15,7 +15,7 @@
 // Several blocks make loads and stores of up to 64 bytes and share the instructions that gather quads; one
 // block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
 // that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
-// initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
+// initial accumulators and parameter vectors into this order, in scratch memory. Where the epilogue can't work so, and
 // for two blocks, source bytes are permuted first, which costs more. Tiles side by side that need the same quads slide,
 // or gather them anew: keeping them in memory costs more, because the stores of quads and the loads of source pixels
 // get in each other's way.
@@ -30,7 +30,7 @@
 
 namespace octet::impl::jit {
 
-/// Channels of a block of packed weights, accumulators and planes.
+/// Channels of a block of packed weights, accumulators and parameter vectors.
 constexpr int channels_per_block = 16;
 
 /// Neighbouring tiles of a line with equal code. Of the source columns under a tile, those in [begin, end)
@@ -71,7 +71,7 @@ struct depthwise_args {
     const void *weights;         ///< first block
     const std::int32_t *initial; ///< per block: 16 accumulators to start with, then with sums_source 16
                                  ///< zero points of weights
-    const std::uint32_t *params; ///< planes of the first block
+    const std::uint32_t *params; ///< parameter vectors of the first block
     void *dst;                   ///< first output and channel
     const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
     void *scratch;               ///< of `scratch_bytes`, aligned to 64

@@ -121,7 +121,7 @@ void depthwise_kernel::next_group() {
     };
     advance(reg_weights, slot::weights, spec_.patches.vectors() * block_vector_bytes);
     advance(reg_initial, slot::initial, initial_bytes());
-    advance(reg_params, slot::params, plan_.planes().count * plane_bytes);
+    advance(reg_params, slot::params, plan_.params().count * param_vector_bytes);
     advance(reg_element, slot::element, channels_per_block);
     advance(reg_position, slot::position, channels_per_block);
 }
@@ -132,7 +132,7 @@ void depthwise_kernel::interleave_group() {
     mov(reg_address, arg(&depthwise_args::scratch));
     interleave(reg_weights, weights, 0);
     interleave(reg_initial, 1, weights);
-    interleave(reg_params, plan_.planes().count, weights + 1);
+    interleave(reg_params, plan_.params().count, weights + 1);
 }
 
 /// Copies four blocks of so many vectors to scratch memory and lets `from` point there.

@@ -97,7 +97,7 @@ struct dot_args {
     const void *src;                 ///< row 0 of the first tile
     const void *weights;             ///< first tap of the first column block
     const std::int32_t *initial;     ///< accumulators to start with, one per column; of floats all bits 0
-    const std::uint32_t *params;     ///< planes of the first column block
+    const std::uint32_t *params;     ///< parameter vectors of the first column block
     void *dst;                       ///< first row and column
     const void *const *full;         ///< per post-op: the element that `dst` points to (null where unused)
     const std::int32_t *row_sums;    ///< per row, if weights have zero points

@@ -34,7 +34,7 @@ struct pool_args {
     const std::int64_t *tap_offsets; ///< bytes from there
     std::int64_t taps;
     void *dst;
-    const std::uint32_t *params; ///< planes of the first column block
+    const std::uint32_t *params; ///< parameter vectors of the first column block
     const void *const *full;     ///< as dot_args
     std::int64_t positions;
     std::int64_t src_step, dst_step; ///< elements between positions; those of src are bytes

@@ -28,7 +28,8 @@ private:
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src[max_stream_sources] = {rsi, rdx, rbx, r12};
-    const Xbyak::Reg64 reg_dst = r8, reg_params = rcx, reg_planes = r13, reg_full = rbp, reg_groups = r9;
+    const Xbyak::Reg64 reg_dst = r8, reg_params = rcx, reg_program_params = r13, reg_full = rbp,
+                       reg_groups = r9;
     const Xbyak::Reg64 reg_rows = r10, reg_row = r14, reg_address = r15;
 };
 
@@ -61,7 +62,7 @@ void stream_kernel::generate() {
     for (std::size_t i = 0; i < spec_.sources.size(); i++)
         mov(reg_src[i], arg(&stream_args::src, static_cast<int>(i)));
     mov(reg_dst, arg(&stream_args::dst));
-    mov(reg_planes, arg(&stream_args::planes));
+    mov(reg_program_params, arg(&stream_args::program_params));
     mov(reg_params, arg(&stream_args::params));
     mov(reg_full, arg(&stream_args::full));
     mov(reg_rows, arg(&stream_args::rows));
@@ -79,7 +80,7 @@ void stream_kernel::generate() {
         add(reg_src[i], arg(&stream_args::src_step, static_cast<int>(i)));
     add(reg_row, arg(&stream_args::dst_step));
     if (spec_.varies_in_row) {
-        mov(reg_planes, arg(&stream_args::planes));
+        mov(reg_program_params, arg(&stream_args::program_params));
         mov(reg_params, arg(&stream_args::params));
     }
     dec(reg_rows);
@@ -113,7 +114,8 @@ void stream_kernel::group(int columns) {
     const epilogue_operands operands{reg_params, reg_dst,     reg_row, reg_full,
                                      reg_rows,   reg_address, false,   !spec_.varies_in_row};
     stream_program_emitter program(
-        *this, spec_, {reg_src, reg_planes, reg_address, arg(&stream_args::table), plan_.bytes().is_used});
+        *this, spec_,
+        {reg_src, reg_program_params, reg_address, arg(&stream_args::table), plan_.bytes().is_used});
     std::vector<epilogue_result> results;
     for (int v = 0; v * lanes() < columns; v++) {
         const int valid = std::min(columns - v * lanes(), lanes());
@@ -133,8 +135,8 @@ void stream_kernel::advance(int columns) {
     add(reg_row, columns);
     if (spec_.varies_in_row) {
         const int blocks = columns / columns_per_block;
-        add(reg_planes, blocks * spec_.planes * plane_bytes);
-        add(reg_params, blocks * plan_.planes().count * plane_bytes);
+        add(reg_program_params, blocks * spec_.program_params * param_vector_bytes);
+        add(reg_params, blocks * plan_.params().count * param_vector_bytes);
     }
 }
 

@@ -2,7 +2,7 @@
 
 // The programs of the stream kernel: what happens to one element of every source before the epilogue. A
 // program works on a stack of vectors: `load` pushes, unary steps change the top, binary ones replace the two
-// topmost by one. Numbers come as planes, laid out as those of the epilogue: per block of 16 columns 64 bytes
+// topmost by one. Numbers come as parameter vectors, laid out as those of the epilogue: per block of 16 columns 64 bytes
 // each. If nothing varies along a row there is one block, of equal numbers.
 
 #include <cstdint>
@@ -19,21 +19,21 @@ enum class stream_op {
     to_f32,                 ///< from s32
     to_s32,                 ///< nearest even, saturating, NaN gives INT32_MIN
     convert_to_s32,         ///< nearest even; what doesn't fit gives INT32_MIN
-    subtract_s32,           ///< x - plane, wrapping
-    subtract_s16,           ///< words of x - words of plane: s16 lanes with upper words of 0
-    multiply_s32,           ///< x * plane, wrapping
-    scale_code,             ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
+    subtract_s32,           ///< x - p, wrapping
+    subtract_s16,           ///< words of x - words of p: s16 lanes with upper words of 0
+    multiply_s32,           ///< x * p, wrapping
+    scale_code,             ///< x * p + ((x * next p + 2^(n-1)) >> n), n = scale_code_bits
     shift_left,             ///< by `operand` bits
     divide_by_pot,          ///< by 2^operand, ties away from zero
     shift_right_up,         ///< by `operand` bits, 1 and more, ties up
-    requantize,             ///< `rule`, whose planes start at `operand`
-    subtract,               ///< f32, as all below: x - plane
-    add,                    ///< x + plane
-    multiply,               ///< x * plane
-    multiply_add,           ///< x * plane + next plane, fused
-    multiply_add_symmetric, ///< x * plane + (x < 0 ? -1 : 1) * next plane, fused
-    divide,                 ///< x / plane
-    divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
+    requantize,             ///< `rule`, whose parameter vectors start at `operand`
+    subtract,               ///< f32, as all below: x - p
+    add,                    ///< x + p
+    multiply,               ///< x * p
+    multiply_add,           ///< x * p + next p, fused
+    multiply_add_symmetric, ///< x * p + (x < 0 ? -1 : 1) * next p, fused
+    divide,                 ///< x / p
+    divide_in_range, ///< the same for parameter vectors 1 / divisor, divisor and limits of x; NaN becomes the lower one
     round_half_away, ///< to an integer
     eltwise,         ///< `alg` with `alpha` and `beta`
     code_table,      ///< s32: dword x of the table, x from 0
@@ -41,12 +41,12 @@ enum class stream_op {
     add_pair,        ///< s32: lower + top, wrapping; and so on
     subtract_pair,
     multiply_pair,
-    multiply_pair_s16,  ///< of s16 lanes, the top's with upper words of 0
-    code_sum_pair,      ///< of 8-bit codes (epilogue/code_sum.hpp), whose planes start at `operand`; and with
+    multiply_pair_s16, ///< of s16 lanes, the top's with upper words of 0
+    code_sum_pair, ///< of 8-bit codes (epilogue/code_sum.hpp), whose parameter vectors start at `operand`; and with
     code_sum_away_pair, ///< ties away from zero
     multiply_high_pair, ///< SRDHM; one of both is not negative
     divide_by_pot_pair, ///< lower / 2^top, ties away from zero
-    multiply_add_pair,  ///< f32: lower * plane + top, fused
+    multiply_add_pair,  ///< f32: lower * p + top, fused
     prelu,              ///< f32: lower > 0 ? lower : lower * top
 };
 
@@ -54,7 +54,7 @@ constexpr int scale_code_bits = 22; ///< products with centred 8-bit codes have 
 
 struct stream_step {
     stream_op op;
-    int operand = 0; ///< source, first plane or a count
+    int operand = 0; ///< source, first parameter vector or a count
     algorithm alg = algorithm::undef;
     float alpha = 0.f, beta = 0.f;
     rule_spec rule = {};
@@ -74,8 +74,8 @@ struct stream_spec {
     std::vector<stream_source> sources;
     stream_program program;
     epilogue_stage value = epilogue_stage::f32_value; ///< what the program ends in
-    int planes = 0;                                   ///< of the program
-    bool varies_in_row = false;      ///< planes of program and epilogue go on with the columns
+    int program_params = 0;                           ///< of the program
+    bool varies_in_row = false;      ///< parameter vectors of program and epilogue go on with the columns
     int vectors = 4;                 ///< in flight; see stream_vectors
     int rest = 0;                    ///< columns of a row beyond whole groups of `vectors`
     bool stores_past_caches = false; ///< rows of dst begin at multiples of 64 bytes

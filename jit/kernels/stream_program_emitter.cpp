@@ -38,13 +38,14 @@ vec stream_program_emitter::pop() {
     return x;
 }
 
-vec_operand stream_program_emitter::plane(int index, int v) {
+vec_operand stream_program_emitter::param(int index, int v) {
     if (!spec_.varies_in_row)
-        return e_.invariant(at_.planes, index * plane_bytes);
+        return e_.invariant(at_.program_params, index * param_vector_bytes);
     const int column_vector = v;
     const int vectors_per_block = columns_per_block / e_.lanes();
     const int block = column_vector / vectors_per_block, part = column_vector % vectors_per_block;
-    return e_.ptr[at_.planes + (block * spec_.planes + index) * plane_bytes + part * e_.vector_bytes()];
+    return e_.ptr[at_.program_params + (block * spec_.program_params + index) * param_vector_bytes +
+                  part * e_.vector_bytes()];
 }
 
 vec stream_program_emitter::run(int v, int valid) {
@@ -92,7 +93,7 @@ void stream_program_emitter::load(int source, int v, int valid) {
 
 void stream_program_emitter::unary(const stream_step &step, int v) {
     const vec &x = stack_.back();
-    const auto number = [&](int i = 0) { return plane(step.operand + i, v); };
+    const auto number = [&](int i = 0) { return param(step.operand + i, v); };
     switch (step.op) {
     case stream_op::to_f32:
         return e_.vcvtdq2ps(x, x);
@@ -162,9 +163,9 @@ void stream_program_emitter::unary(const stream_step &step, int v) {
 /// once for less than 1 ulp, and from there, by Markstein's theorem, correctly rounded if the reciprocal is.
 void stream_program_emitter::divide_in_range(const vec &x, int first, int v) {
     const emitter::temp quotient(e_), remainder(e_);
-    const vec_operand reciprocal = plane(first, v), divisor = plane(first + 1, v);
-    e_.vmaxps(x, x, plane(first + 2, v));
-    e_.vminps(x, x, plane(first + 3, v));
+    const vec_operand reciprocal = param(first, v), divisor = param(first + 1, v);
+    e_.vmaxps(x, x, param(first + 2, v));
+    e_.vminps(x, x, param(first + 3, v));
     e_.vmulps(quotient, x, reciprocal);
     for (int correction = 0; correction < 2; correction++) {
         e_.move(remainder, x);
@@ -195,7 +196,7 @@ void stream_program_emitter::pair(const stream_step &step, int v) {
     case stream_op::code_sum_pair:
     case stream_op::code_sum_away_pair:
         emit_code_sum(e_, step.op == stream_op::code_sum_away_pair, lower, top,
-                      [&](int i) { return plane(step.operand + i, v); });
+                      [&](int i) { return param(step.operand + i, v); });
         break;
     case stream_op::multiply_high_pair:
         emit_multiply_high(e_, lower, top);
@@ -204,7 +205,7 @@ void stream_program_emitter::pair(const stream_step &step, int v) {
         emit_divide_by_pot(e_, lower, top);
         break;
     case stream_op::multiply_add_pair:
-        e_.vfmadd132ps(lower, top, plane(step.operand, v));
+        e_.vfmadd132ps(lower, top, param(step.operand, v));
         break;
     default: {
         const emitter::temp zeros(e_);

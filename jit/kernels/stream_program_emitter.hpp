@@ -12,7 +12,7 @@ namespace octet::impl::jit {
 /// The registers that say where the operands of a program lie.
 struct stream_operands {
     const Xbyak::Reg64 *src; ///< per source: its first element of the group
-    const Xbyak::Reg64 &planes, &scratch;
+    const Xbyak::Reg64 &program_params, &scratch;
     const Xbyak::Address table; ///< where the table's address is
     bool prefetches_wide;       ///< reading takes longer than writing
 };
@@ -30,9 +30,9 @@ private:
     void load(int source, int v, int valid);
     void broadcast(const vec &x, data_type type, const Xbyak::Reg64 &from);
     void unary(const stream_step &step, int v);
-    void divide_in_range(const vec &x, int plane, int v);
+    void divide_in_range(const vec &x, int first, int v);
     void pair(const stream_step &step, int v);
-    vec_operand plane(int index, int v);
+    vec_operand param(int index, int v);
     vec pop();
 
     emitter &e_;

@@ -184,7 +184,8 @@ void lower_xnnpack(binary_problem &p, const primitive_attr &attr) {
 /// Chooses the form; each is described in octet/binary.hpp.
 void lower_rule(binary_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
-    if (rule == requantization_rule::f32 || rule == requantization_rule::f32_v3) {
+    const operators of = operators_of(rule);
+    if (of == operators::reals || of == operators::scaled_reals) {
         if (p.zero_points0.values.is_set() || p.zero_points1.values.is_set())
             throw_unimplemented(operation, ": zero points of sources with rule ", to_string(rule),
                                 "; they exist with the other rules");
@@ -196,15 +197,15 @@ void lower_rule(binary_problem &p, const primitive_attr &attr) {
         require_type(operation, "src", *md, {data_type::s8, data_type::u8});
     if (attr.output_scales().is_set())
         throw_invalid(operation, ": rule ", to_string(rule), " takes no output scales");
-    if (is_tflite(rule))
+    if (of == operators::tflite)
         return lower_tflite(p, attr);
-    if (rule == requantization_rule::ort_f32)
+    if (of == operators::onnxruntime)
         return lower_ort(p, attr);
-    if (rule == requantization_rule::caffe2_2step)
+    if (of == operators::qnnpack)
         return lower_qnnpack(p, attr);
-    if (is_xnnpack(rule))
+    if (of == operators::xnnpack)
         return lower_xnnpack(p, attr);
-    if (rule == requantization_rule::caffe_double_round) {
+    if (of == operators::snps_caffe) {
         set_scales(p, attr);
         p.form = binary_form::dequantized;
         return;

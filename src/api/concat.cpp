@@ -86,6 +86,8 @@ void check_shapes(const memory_desc &dst, int dimension, const std::vector<memor
                       ", dst ", dst.dims[dimension]);
 }
 
+bool is_of_codes(requantization_rule rule) { return is_ort(rule) || is_tflite(rule) || is_snps_caffe(rule); }
+
 /// The conversion of one source: octet/concat.hpp.
 reorder_problem part_of(const memory_desc &src, const memory_desc &dst_part, requantization_rule rule,
                         const parameters &from, const parameters &to) {
@@ -95,16 +97,12 @@ reorder_problem part_of(const memory_desc &src, const memory_desc &dst_part, req
     part.out_stage.fused_sum = false;
     const bool converts = is_integer(src.data_type) != is_integer(dst_part.data_type);
     if (src.data_type == dst_part.data_type && from == to) {
-        part.out_stage.rule =
-            is_integer(src.data_type) ? requantization_rule::none : requantization_rule::f32;
+        part.out_stage.rule = unchanged(!is_integer(src.data_type));
         return part;
     }
-    const bool is_quantized = rule == requantization_rule::ort_f32 || is_tflite(rule) ||
-                              rule == requantization_rule::caffe_double_round;
-    if (!is_quantized) {
-        part.out_stage.rule = converts || from.scale != 1.f || src.data_type == data_type::f32
-                                  ? requantization_rule::f32
-                                  : rule;
+    if (!is_of_codes(rule)) {
+        part.out_stage.rule =
+            converts || from.scale != 1.f || src.data_type == data_type::f32 ? unchanged(true) : rule;
         if (from.scale != 1.f)
             part.out_stage.output_scales = {0, {from.scale}, false};
         return part;
@@ -122,9 +120,8 @@ reorder_problem part_of(const memory_desc &src, const memory_desc &dst_part, req
 
 void check_rule(requantization_rule rule, const primitive_attr &attr, const memory_desc &dst,
                 const std::vector<memory_desc> &srcs) {
-    const bool is_quantized = rule == requantization_rule::ort_f32 || is_tflite(rule) ||
-                              rule == requantization_rule::caffe_double_round;
-    if (!is_quantized && rule != requantization_rule::none && rule != requantization_rule::f32)
+    const bool is_quantized = is_of_codes(rule), is_none = operators_of(rule) == operators::integers;
+    if (!is_quantized && !is_none && !is_plain_f32(rule))
         throw_unimplemented(operation, ": rule ", to_string(rule),
                             ", implemented: none, f32, ort_f32, tflite_*, caffe_double_round");
     if (attr.get_post_ops().len() != 0 || attr.output_scales().is_set() || attr.multipliers().is_set() ||
@@ -134,7 +131,7 @@ void check_rule(requantization_rule rule, const primitive_attr &attr, const memo
         if (!attr.zero_points().empty() || attr.scales().count(OCTET_ARG_DST))
             throw_invalid(operation, ": zero points or a scale of DST with rule ", to_string(rule),
                           ", allowed with ort_f32, tflite_*, caffe_double_round");
-        if (rule == requantization_rule::none && !attr.scales().empty())
+        if (is_none && !attr.scales().empty())
             throw_invalid(operation, ": rule none takes no scales");
         return;
     }
@@ -146,7 +143,7 @@ void check_rule(requantization_rule rule, const primitive_attr &attr, const memo
 requantization_rule rule_of(const primitive_attr &attr) {
     if (attr.rule() != requantization_rule::automatic)
         return attr.rule();
-    return attr.scales().empty() ? requantization_rule::none : requantization_rule::f32;
+    return unchanged(!attr.scales().empty());
 }
 
 struct description {

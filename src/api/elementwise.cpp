@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/elementwise.hpp"
 
+#include "common/rules.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -60,8 +61,7 @@ zero_points tensor_zero_point(const attribute_support &support, const primitive_
 }
 
 requantization_rule elementwise_rule(const primitive_attr &attr, requantization_rule resolved) {
-    const bool is_default = attr.rule() == requantization_rule::automatic;
-    return is_default && resolved == requantization_rule::none ? requantization_rule::f32 : resolved;
+    return attr.rule() == requantization_rule::automatic && !is_float(resolved) ? unchanged(true) : resolved;
 }
 
 } // namespace octet::impl

@@ -149,13 +149,12 @@ void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
         return lower_tflite(p, attr);
     if (attr.multipliers().is_set() || !attr.input_multipliers().empty())
         throw_invalid(operation, ": multipliers with rule ", to_string(rule), ", allowed with tflite_*");
-    if (rule == requantization_rule::f32)
+    if (is_plain_f32(rule))
         return;
-    if (rule != requantization_rule::f32_v3 && rule != requantization_rule::ort_f32 &&
-        rule != requantization_rule::caffe_double_round)
+    const bool is_v3 = operators_of(rule) == operators::scaled_reals;
+    if (!is_v3 && !is_ort(rule) && !is_snps_caffe(rule))
         throw_unimplemented(operation, ": rule ", to_string(rule),
                             ", implemented: f32, f32_v3, ort_f32, caffe_double_round, tflite_*");
-    const bool is_v3 = rule == requantization_rule::f32_v3;
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, is_v3 ? 1.f : 0.f);
     p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST, is_v3 ? 1.f : 0.f);
 }

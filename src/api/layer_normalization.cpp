@@ -64,7 +64,7 @@ primitive_desc_ptr make(const layer_normalization_forward::desc &d, const reques
             p.stats = resolve_stats(d.stats.data, p.src);
             tensors[OCTET_ARG_MEAN] = tensors[OCTET_ARG_VARIANCE] = &p.stats;
         }
-        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst, requantization_rule::ort_f32);
+        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst, operators::onnxruntime);
         if (is_ort(p) && (has_stats || p.gives_stats || !p.out_stage.post_ops.empty()))
             throw_unimplemented(operation,
                                 has_stats       ? ": use_global_stats"

@@ -28,8 +28,7 @@ requantization_rule resolve_rule(const attribute_support &support, const primiti
         return requantization_rule::f32_v3;
     const bool plain = !attr.output_scales().is_set() && attr.get_post_ops().len() == 0 &&
                        (bias.ndims == 0 || is_integer(bias.data_type));
-    return plain && dst.data_type == data_type::s32 && !support.sums_f32 ? requantization_rule::none
-                                                                         : requantization_rule::f32;
+    return unchanged(!plain || dst.data_type != data_type::s32 || support.sums_f32);
 }
 
 epilogue lower_epilogue(const attribute_support &support, const primitive_attr &attr, const memory_desc &dst,
@@ -48,7 +47,7 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
         throw_unimplemented(support.operation, ": bias with rule ", to_string(e.rule),
                             " and f32 src, implemented: ",
                             names_of_rules([](const rule_facts &row) { return row.f32.adds_bias_in_f32; }));
-    const bool any_integer_bias = e.rule == requantization_rule::none && is_integer(bias.data_type);
+    const bool any_integer_bias = operators_of(e.rule) == operators::integers && is_integer(bias.data_type);
     if (bias.ndims != 0 && bias.data_type != data_type::s32 && !bias_in_f32 && !any_integer_bias)
         throw_invalid(support.operation, ": bias has type ", to_string(bias.data_type),
                       ", allowed with rule ", to_string(e.rule), ": s32 (it is added to the accumulator)");

@@ -46,18 +46,20 @@ void operand_tensors::add_to(tensor_map &tensors) const {
 }
 
 epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,
-                              requantization_rule other) {
-    const requantization_rule rule = attr.rule();
-    if (rule != requantization_rule::automatic && rule != requantization_rule::f32 && rule != other)
-        throw_unimplemented(operation, ": rule ", to_string(rule), ", implemented: f32",
-                            other == requantization_rule::f32 ? "" : std::string(", ") + to_string(other));
+                              operators other) {
+    const requantization_rule rule =
+        attr.rule() == requantization_rule::automatic ? unchanged(true) : attr.rule();
+    const auto is_allowed = [&](operators of) { return of == operators::reals || of == other; };
+    if (!is_allowed(operators_of(rule)))
+        throw_unimplemented(operation, ": rule ", to_string(rule), ", implemented: ",
+                            names_of_rules([&](const rule_facts &row) { return is_allowed(row.of); }));
     if (attr.output_scales().is_set() || !attr.scales().empty() || !attr.zero_points().empty() ||
         attr.multipliers().is_set() || attr.real_scales().is_set() || !attr.input_multipliers().empty())
         throw_unimplemented(operation, ": attributes other than post-ops");
     attribute_support support{operation};
     support.accumulates = false;
     epilogue out;
-    out.rule = rule == other ? other : requantization_rule::f32;
+    out.rule = rule;
     out.dst = dst;
     out.post_ops = lower_post_ops(support, attr, dst);
     return out;

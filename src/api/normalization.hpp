@@ -3,6 +3,7 @@
 // What batch and layer normalization share: their operands and parameters.
 
 #include "api/front.hpp"
+#include "common/rules.hpp"
 #include "octet/types.hpp"
 
 namespace octet::impl {
@@ -32,8 +33,8 @@ constexpr auto normalization_parameters = [](auto &d, const auto &visit) {
           d.prop == prop_kind::forward_training && !has(d.flags, normalization_flags::use_global_stats));
 };
 
-/// Post-ops are the only attributes that normalizations and reductions have; rules are f32 and `other`.
+/// Post-ops are the only attributes that normalizations and reductions have; rules are f32 and those of `other`.
 epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,
-                              requantization_rule other = requantization_rule::f32);
+                              operators other = operators::reals);
 
 } // namespace octet::impl

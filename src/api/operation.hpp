@@ -186,7 +186,7 @@ private:
     std::vector<std::string> &names_;
 };
 
-/// Of operations that are their tensors and attributes.
+/// The parameters of operations that are their tensors and attributes.
 constexpr auto no_parameters = [](auto &, const auto &) {};
 
 /// Spatial dimensions of a tensor with images, 0 for what is none.

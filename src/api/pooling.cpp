@@ -139,16 +139,16 @@ pooling_form average_form(const pooling_problem &p, const primitive_attr &attr) 
     }
     if (has_factor)
         return pooling_form::requantized_sum;
-    if (rule == requantization_rule::ort_f32)
+    if (is_ort(rule))
         return has_scales ? pooling_form::dequantized : pooling_form::requantized_sum;
-    if (rule == requantization_rule::caffe_double_round && has_scales)
+    if (is_snps_caffe(rule) && has_scales)
         return pooling_form::scaled_sum;
     if (has_scales)
         throw_invalid(operation, ": per-argument scales with rule ", to_string(rule),
                       ", allowed with ort_f32 and caffe_double_round");
     if (is_tflite(rule))
         return pooling_form::rounded_average;
-    if (rule == requantization_rule::f32)
+    if (is_plain_f32(rule))
         return pooling_form::average_of_codes;
     throw_invalid(operation, ": rule ", to_string(rule),
                   " needs multipliers, pass them to set_requantization");
@@ -156,7 +156,7 @@ pooling_form average_form(const pooling_problem &p, const primitive_attr &attr) 
 
 /// f32 has one meaning: no scales, no zero points, no multipliers.
 void require_plain_floats(const pooling_problem &p, const primitive_attr &attr) {
-    const bool is_plain = p.out_stage.rule == requantization_rule::f32 && !attr.output_scales().is_set() &&
+    const bool is_plain = is_plain_f32(p.out_stage.rule) && !attr.output_scales().is_set() &&
                           attr.scales().empty() && attr.zero_points().empty() &&
                           attr.input_multipliers().empty();
     if (!is_plain)
@@ -183,7 +183,7 @@ void lower_rule(pooling_problem &p, const primitive_attr &attr) {
     if (p.form == pooling_form::dequantized || p.form == pooling_form::scaled_sum)
         set_scales(p, attr);
     if (p.form == pooling_form::dequantized)
-        p.out_stage.rule = requantization_rule::f32; // the zero point is added before rounding
+        p.out_stage.rule = unchanged(true); // the zero point is added before rounding
     if (p.form == pooling_form::rescaled_average)
         p.multiplier = attr.input_multipliers().at(OCTET_ARG_SRC);
 }

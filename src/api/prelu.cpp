@@ -65,7 +65,7 @@ void lower_rule(prelu_problem &p, const primitive_attr &attr) {
         throw_invalid(operation, ": output scales, which it does not have");
     if (is_tflite(p.out_stage.rule))
         return lower_tflite(p, attr);
-    if (p.out_stage.rule != requantization_rule::f32)
+    if (!is_plain_f32(p.out_stage.rule))
         throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
                             ", implemented: f32, tflite_*");
     if (!attr.scales().empty() || p.src_zero_points.values.is_set() || p.weights_zero_points.values.is_set())

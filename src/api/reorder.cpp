@@ -30,8 +30,7 @@ masked_values<float> lower_scales(const attribute_support &support, const primit
 void check_rule(reorder_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     const bool by_scales = !attr.scales().empty();
-    if (is_float(rule) ||
-        (rule == requantization_rule::caffe_double_round && by_scales && is_integer(p.dst.data_type)))
+    if (is_float(rule) || (is_snps_caffe(rule) && by_scales && is_integer(p.dst.data_type)))
         return;
     const bool from_integer = is_integer(p.src.data_type), to_integer = is_integer(p.dst.data_type);
     if (!to_integer || (!from_integer && !is_tflite(rule)))
@@ -86,11 +85,11 @@ primitive_desc_ptr make(const description &d, const request &r) {
         if (p.dst.format_kind == format_kind::packed && reads_dst(p.out_stage))
             throw_unimplemented(operation, ": a sum post-op into packed weights ",
                                 memory::desc(p.dst).to_string(), ", allowed: a dst in a plain layout");
-        if (p.out_stage.rule == requantization_rule::ort_f32)
+        if (is_ort(p.out_stage.rule))
             p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
-        if (attr.rule() == requantization_rule::automatic && p.out_stage.rule == requantization_rule::none &&
+        if (attr.rule() == requantization_rule::automatic && !is_float(p.out_stage.rule) &&
             d.src.data.data_type == data_type::f32)
-            p.out_stage.rule = requantization_rule::f32;
+            p.out_stage.rule = unchanged(true);
         check_rule(p, attr);
 
         return make_primitive_desc(r, tensors, {}, p);

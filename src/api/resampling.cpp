@@ -80,14 +80,13 @@ resampling_problem shapes_of(const resampling_forward::desc &d) {
 void check_rule(const resampling_problem &p) {
     const requantization_rule rule = p.out_stage.rule;
     const bool is_linear = p.alg == algorithm::resampling_linear;
-    if (rule == requantization_rule::f32) {
+    if (is_plain_f32(rule)) {
         if (p.coordinates != resampling_coordinates::half_pixel)
             throw_unimplemented(operation, ": coordinates other than half_pixel with rule f32");
         return;
     }
-    if (rule != requantization_rule::tflite_2step && rule != requantization_rule::tflite_single_rounding &&
-        rule != requantization_rule::ort_f32 && rule != requantization_rule::caffe_double_round &&
-        !(is_xnnpack(rule) && is_linear))
+    const bool is_whole_tflite = is_tflite(rule) && !facts_of(rule).is_of_products_alone;
+    if (!is_whole_tflite && !is_ort(rule) && !is_snps_caffe(rule) && !(is_xnnpack(rule) && is_linear))
         throw_unimplemented(
             operation, ": rule ", to_string(rule), ", implemented: f32, tflite_2step, ",
             "tflite_single_rounding, ort_f32, caffe_double_round; resampling_linear with xnnpack_*");
@@ -121,8 +120,7 @@ primitive_desc_ptr make(const resampling_forward::desc &d, const request &r) {
         support.accumulates = false;
         p.out_stage = lower_epilogue(support, primitive_attr(), p.dst, {});
         p.out_stage.post_ops = lower_post_ops(support, attr, p.dst);
-        p.out_stage.rule =
-            attr.rule() == requantization_rule::automatic ? requantization_rule::f32 : attr.rule();
+        p.out_stage.rule = attr.rule() == requantization_rule::automatic ? unchanged(true) : attr.rule();
         check_rule(p);
 
         const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};

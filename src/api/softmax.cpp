@@ -86,7 +86,7 @@ void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
         throw_unimplemented(operation, ": softmax_log with rule ", to_string(attr.rule()));
     p.out_stage.rule = attr.rule();
     p.out_stage.dst = p.dst;
-    if (attr.rule() == requantization_rule::ort_f32)
+    if (is_ort(attr.rule()))
         lower_ort(p, attr);
     else if (is_xnnpack(attr.rule()))
         lower_litert(p, attr);
@@ -96,7 +96,7 @@ void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
 
 /// ONNX Runtime's Softmax of floats.
 void lower_ort_of_reals(softmax_problem &p, const primitive_attr &attr) {
-    p.out_stage = lower_post_ops_alone(operation, attr, p.dst, requantization_rule::ort_f32);
+    p.out_stage = lower_post_ops_alone(operation, attr, p.dst, operators::onnxruntime);
     if (p.is_log || !p.out_stage.post_ops.empty())
         throw_unimplemented(operation, p.is_log ? ": softmax_log" : ": post-ops", " with rule ort_f32");
 }
@@ -111,6 +111,14 @@ void lower_f32(softmax_problem &p, const primitive_attr &attr, const attribute_s
     p.out_stage = lower_epilogue(support, attr, p.dst, {});
     p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, 1.f);
+}
+
+bool is_of_reals(const rule_facts &row) {
+    return row.of == operators::reals || row.of == operators::scaled_reals;
+}
+bool is_of_codes(const rule_facts &row) {
+    return row.of == operators::onnxruntime || (row.of == operators::tflite && !row.is_of_products_alone) ||
+           (row.of == operators::xnnpack && row.parameters == rule_parameters::scales);
 }
 
 constexpr auto parameters = [](auto &d, const auto &visit) {
@@ -129,28 +137,19 @@ primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
         support.accumulates = false;
         const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
-        switch (attr.rule()) {
-        case requantization_rule::tflite_2step:
-        case requantization_rule::tflite_single_rounding:
-        case requantization_rule::ort_f32:
-            if (p.src.data_type == data_type::f32 && p.dst.data_type == data_type::f32)
-                lower_ort_of_reals(p, attr);
-            else
-                lower_quantized(p, attr);
-            break;
-        case requantization_rule::xnnpack_f32:
-            lower_quantized(p, attr);
-            break;
-        case requantization_rule::automatic:
-        case requantization_rule::f32:
-        case requantization_rule::f32_v3:
+        const rule_facts &rule = facts_of(attr.rule());
+        if (attr.rule() == requantization_rule::automatic || is_of_reals(rule))
             lower_f32(p, attr, support);
-            break;
-        default:
-            throw_unimplemented(operation, ": rule ", to_string(attr.rule()),
-                                ", implemented: f32, f32_v3, ort_f32, tflite_2step, tflite_single_rounding, "
-                                "xnnpack_f32");
-        }
+        else if (!is_of_codes(rule))
+            throw_unimplemented(operation, ": rule ", rule.name,
+                                ", implemented: ", names_of_rules([](const rule_facts &row) {
+                                    return is_of_reals(row) || is_of_codes(row);
+                                }));
+        else if (p.src.data_type == data_type::f32 && p.dst.data_type == data_type::f32 &&
+                 !is_xnnpack(attr.rule()))
+            lower_ort_of_reals(p, attr);
+        else
+            lower_quantized(p, attr);
 
         return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });

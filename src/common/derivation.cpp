@@ -42,6 +42,7 @@ inline namespace v0 {
 namespace {
 
 using impl::throw_invalid;
+using derivation = impl::multiplier_derivation;
 
 void require_scale(const char *call, const char *name, float scale) {
     if (!(scale > 0.f) || std::isinf(scale))
@@ -90,13 +91,13 @@ float_bits bits_of(float x) {
             static_cast<std::int32_t>(u >> 23 & 0xff)};
 }
 
-fixed_point_multiplier ev_rte15_from(double real) {
+fixed_point_multiplier ev_rte15_from(requantization_rule rule, double real) {
     constexpr double h = 0.5 * (65536 - 0.51) / 65536;
-    require(real > 0 && real < h, requantization_rule::ev_rte15, real, "0 < M < 0.49999610");
+    require(real > 0 && real < h, rule, real, "0 < M < 0.49999610");
     int a = 0;
     while (std::ldexp(real, a) < h / 2)
         a++;
-    require(16 + a <= 62, requantization_rule::ev_rte15, real, "M >= 2^-48");
+    require(16 + a <= 62, rule, real, "M >= 2^-48");
     auto multiplier = static_cast<std::int32_t>(impl::round_half_away(std::ldexp(real, 16 + a)));
     int shift = 16 + a;
     while (multiplier % 2 == 0 && shift > 1) {
@@ -142,51 +143,46 @@ fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool
 fixed_point_multiplier from_double(requantization_rule rule, double real) {
     const default_float_environment environment;
     require(real >= 0 && std::isfinite(real), rule, real, "0 <= M, finite");
-    switch (rule) {
-    case requantization_rule::tflite_2step:
-    case requantization_rule::tflite_1step:
-    case requantization_rule::ruy_2step:
-    case requantization_rule::half_away_1step:
-    case requantization_rule::gemmlowp_fixedpoint_exponent: {
+    switch (impl::facts_of(rule).fixed_point.derivation) {
+    case derivation::q31: {
         const fixed_point_multiplier m = q31(real);
         require(m.shift <= 30, rule, real, "M < 2^30");
         return m;
     }
-    case requantization_rule::tflite_single_rounding: {
+    case derivation::clipped_q31: {
         const fixed_point_multiplier m = q31(real);
         return m.shift > 30 ? fixed_point_multiplier{impl::int32_max, 30, 0} : m;
     }
-    case requantization_rule::caffe2_2step:
-        return from_float(rule, static_cast<float>(real));
-    case requantization_rule::qnnpack_avgpool:
-    case requantization_rule::xnnpack_rndnu:
-        return from_float(rule, static_cast<float>(real));
-    case requantization_rule::gemmlowp_fixedpoint: {
+    case derivation::fraction_q31: {
         const fixed_point_multiplier m = q31(real);
         require(m.shift <= 0, rule, real, "M < 1");
         return {m.multiplier, -m.shift, 0};
     }
-    case requantization_rule::rounded_shift:
+    case derivation::f32_times_128:
+    case derivation::f32_bits:
+        return from_float(rule, static_cast<float>(real));
+    case derivation::q32:
         return rounded_shift_from_double(real, 32);
-    case requantization_rule::ev_rte15:
-        return ev_rte15_from(real);
-    default:
-        throw_invalid("from_double: rule ", to_string(rule),
-                      ", allowed: ", impl::names_of_rules([](const impl::rule_facts &row) {
-                          return row.parameters == rule_parameters::multipliers &&
-                                 !row.fixed_point.has_offset;
-                      }));
+    case derivation::q15:
+        return ev_rte15_from(rule, real);
+    case derivation::none:
+        break;
     }
+    throw_invalid("from_double: rule ", to_string(rule),
+                  ", allowed: ", impl::names_of_rules([](const impl::rule_facts &row) {
+                      return row.fixed_point.derivation != derivation::none;
+                  }));
 }
 
 fixed_point_multiplier from_float(requantization_rule rule, float real) {
     const default_float_environment environment;
-    if (rule == requantization_rule::caffe2_2step) {
+    const derivation how = impl::facts_of(rule).fixed_point.derivation;
+    if (how == derivation::f32_times_128) {
         require(real >= 0x1p-32f && real < 1.f, rule, static_cast<double>(real), "2^-32 <= M < 1");
         const float_bits b = bits_of(real);
         return {b.mantissa24 << 7, 126 - b.biased_exponent, 0};
     }
-    if (rule == requantization_rule::qnnpack_avgpool || rule == requantization_rule::xnnpack_rndnu) {
+    if (how == derivation::f32_bits) {
         require(real >= 0x1p-32f && real < 256.f, rule, static_cast<double>(real), "2^-32 <= M < 256");
         const float_bits b = bits_of(real);
         return {b.mantissa24, 150 - b.biased_exponent, 0};

@@ -104,23 +104,18 @@ std::int32_t fixed_point_function(const eltwise_problem &p, std::int32_t d) {
 
 float real_function(const eltwise_problem &p, float x) {
     const requantization_rule rule = p.out_stage.rule;
-    if (p.alg == algorithm::eltwise_logistic && rule == requantization_rule::ort_f32)
+    if (p.alg == algorithm::eltwise_logistic && is_ort(rule))
         return qlinear_logistic(x);
-    if (p.alg == algorithm::eltwise_logistic && rule == requantization_rule::caffe_double_round)
+    if (p.alg == algorithm::eltwise_logistic && is_snps_caffe(rule))
         return eltwise_tanh(x * 0.5f) * 0.5f + 0.5f;
     // ONNX Runtime keeps a zero or positive value, oneDNN a positive one: they differ for -0 and NaN only.
     return eltwise(p.alg, p.alpha, p.beta, x);
 }
 
 number quantized(const eltwise_problem &p, float y) {
-    switch (p.out_stage.rule) {
-    case requantization_rule::ort_f32:
+    if (is_ort(p.out_stage.rule))
         return y / p.dst_scale;
-    case requantization_rule::caffe_double_round:
-        return round_half_away(y / p.dst_scale);
-    default:
-        return y;
-    }
+    return is_snps_caffe(p.out_stage.rule) ? round_half_away(y / p.dst_scale) : y;
 }
 
 } // namespace

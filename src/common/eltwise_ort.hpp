@@ -68,7 +68,7 @@ inline float scale(float x, float n) {
 /// With the limits first, a NaN and a zero of either sign stay what they are, and a limit that is NaN is none.
 inline float eltwise_ort_clip(float x, float low, float high) { return lane::min(high, lane::max(low, x)); }
 
-/// Of the slope 0 no product: it would make a NaN of -∞.
+/// A slope of 0 is not multiplied by: it would make a NaN of -∞.
 inline float eltwise_ort_relu(float x, float alpha) {
     return alpha == 0.f ? lane::max(0.f, x) : x >= 0.f ? x : lane::mul(x, alpha);
 }

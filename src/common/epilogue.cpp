@@ -156,59 +156,59 @@ std::int32_t bound_epilogue::to_code(number x, std::int32_t zero_point) const {
         clamp<std::int64_t>(std::int64_t{x.as_s32()} + zero_point, range.low, range.high));
 }
 
-number bound_epilogue::apply(const post_op::sum &op, number x, const place &p) const {
+template <> number bound_epilogue::apply(const post_op::sum &op, number x, const context &p) const {
     const float y = f32_before(op.type, p.at) - static_cast<float>(op.zero_point);
     return e_.fused_sum ? lane::fma(y, op.scale, x.as_f32()) : lane::add(op.scale * y, x.as_f32());
 }
 
-number bound_epilogue::apply(const post_op::eltwise &op, number x, const place &) const {
+template <> number bound_epilogue::apply(const post_op::eltwise &op, number x, const context &) const {
     const float y = eltwise(op.algorithm, op.alpha, op.beta, x.as_f32());
     return op.scale == 1.f ? y : y * op.scale;
 }
 
-number bound_epilogue::apply(const post_op::binary &op, number x, const place &p) const {
+template <> number bound_epilogue::apply(const post_op::binary &op, number x, const context &p) const {
     const memory_desc &src1 = op.src1.data;
     const float y = load_f32(post_op_inputs_[p.index], src1.data_type, broadcast_offset(src1, p.at));
     return binary_op(op.algorithm, x.as_f32(), y);
 }
 
-number bound_epilogue::apply(const post_op::prelu &op, number x, const place &p) const {
+template <> number bound_epilogue::apply(const post_op::prelu &op, number x, const context &p) const {
     const auto *weights = static_cast<const float *>(post_op_inputs_[p.index]);
     const float y = x.as_f32();
     return y >= 0.f ? y : lane::mul(y, weights[broadcast_offset(prelu_weights(op.mask, e_.dst), p.at)]);
 }
 
-number bound_epilogue::apply(const post_op::clip &op, number x, const place &) const {
+template <> number bound_epilogue::apply(const post_op::clip &op, number x, const context &) const {
     return clamp(x.as_s32(), op.low, op.high);
 }
 
-number bound_epilogue::apply(const post_op::add &op, number x, const place &) const {
+template <> number bound_epilogue::apply(const post_op::add &op, number x, const context &) const {
     return saturate_s32(std::int64_t{x.as_s32()} + op.value);
 }
 
-number bound_epilogue::apply(const post_op::rescaled_sum &op, number x, const place &p) const {
+template <> number bound_epilogue::apply(const post_op::rescaled_sum &op, number x, const context &p) const {
     const std::int32_t y = wrap(std::int64_t{code_before(op.type, p.at)} - op.zero_point);
     return saturate_s32(std::int64_t{x.as_s32()} + requantize_signed(op.rule, y, op.multiplier));
 }
 
-number bound_epilogue::apply(const post_op::leaky_relu &op, number x, const place &) const {
+template <> number bound_epilogue::apply(const post_op::leaky_relu &op, number x, const context &) const {
     const std::int32_t y = x.as_s32();
     return requantize_signed(op.rule, y, y >= 0 ? op.identity : op.alpha);
 }
 
-number bound_epilogue::apply(const post_op::table &op, number x, const place &) const {
+template <> number bound_epilogue::apply(const post_op::table &op, number x, const context &) const {
     const type_range range = range_of(op.type);
     return load_s32(op.entries.data(), op.type, clamp(x.as_s32(), range.low, range.high) - range.low);
 }
 
-number bound_epilogue::apply(const post_op::qlinear_add &op, number x, const place &p) const {
+template <> number bound_epilogue::apply(const post_op::qlinear_add &op, number x, const context &p) const {
     const auto c = static_cast<float>(to_code(x, op.zero_point));
     const float d = f32_before(data_type::undef, p.at);
     return op.is_second ? std::fma(d, op.dst_scale, std::fma(c, op.scale, op.shift))
                         : std::fma(c, op.scale, std::fma(d, op.dst_scale, op.shift));
 }
 
-number bound_epilogue::apply(const post_op::scaled_add &op, number x, const place &p) const {
+template <> number bound_epilogue::apply(const post_op::scaled_add &op, number x, const context &p) const {
     const std::int32_t c = to_code(x, op.zero_point) - op.zero_point;
     const std::int32_t d = code_before(data_type::undef, p.at) - op.dst_zero_point;
     if (is_xnnpack(op.rule)) // below 2^30
@@ -223,7 +223,7 @@ number bound_epilogue::apply(const post_op::scaled_add &op, number x, const plac
 
 void bound_epilogue::finish(number x, const coordinates &at) const {
     for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++)
-        x = std::visit([&](const auto &op) { return apply(op, x, {at, i}); }, e_.post_ops[i]);
+        x = std::visit([&](const auto &op) { return apply(op, x, context{at, i}); }, e_.post_ops[i]);
     store(x, at);
 }
 

@@ -84,22 +84,13 @@ public:
 
 private:
     /// The element that a value belongs to, and the post-op that it is at.
-    struct place {
+    struct context {
         const coordinates &at;
         int index;
     };
     float scale(float acc, const coordinates &at) const;
-    number apply(const post_op::sum &op, number x, const place &p) const;
-    number apply(const post_op::eltwise &op, number x, const place &p) const;
-    number apply(const post_op::binary &op, number x, const place &p) const;
-    number apply(const post_op::prelu &op, number x, const place &p) const;
-    number apply(const post_op::clip &op, number x, const place &p) const;
-    number apply(const post_op::add &op, number x, const place &p) const;
-    number apply(const post_op::rescaled_sum &op, number x, const place &p) const;
-    number apply(const post_op::leaky_relu &op, number x, const place &p) const;
-    number apply(const post_op::table &op, number x, const place &p) const;
-    number apply(const post_op::qlinear_add &op, number x, const place &p) const;
-    number apply(const post_op::scaled_add &op, number x, const place &p) const;
+    /// Specialized for each post-op, in epilogue.cpp.
+    template <typename PostOp> number apply(const PostOp &op, number x, const context &p) const;
     void store(number x, const coordinates &at) const;
     std::int32_t f32_as_code(float x, const coordinates &at) const;
 

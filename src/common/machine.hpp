@@ -86,6 +86,7 @@ struct instruction_set {
     bool signed_dot4 = false;   ///< vpdpbssd: products of signed bytes need no sign bits flipped
 
     constexpr const char *name() const { return facts_of(level).name; }
+    constexpr bool has_vectors() const { return facts_of(level).lanes > 0; } ///< runs generated code at all
     constexpr int lanes() const { return facts_of(level).lanes; }
     constexpr int vector_bytes() const { return 4 * lanes(); }
     constexpr int registers() const { return facts_of(level).registers; }

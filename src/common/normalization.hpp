@@ -10,6 +10,7 @@
 #include "common/eltwise_math.hpp"
 #include "common/lanes.hpp"
 #include "common/problem.hpp"
+#include "common/rules.hpp"
 
 namespace octet::impl {
 
@@ -54,9 +55,7 @@ inline float normalize(float centred_and_scaled, const bound_operands &operands,
 
 // ---- ONNX Runtime's layer normalization
 
-inline bool is_ort(const layer_normalization_problem &p) {
-    return p.out_stage.rule == requantization_rule::ort_f32;
-}
+inline bool is_ort(const layer_normalization_problem &p) { return is_ort(p.out_stage.rule); }
 
 /// ONNX Runtime's kernel for whole vectors takes rows of so many elements.
 constexpr dim_t ort_vector = 8;

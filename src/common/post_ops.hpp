@@ -7,6 +7,10 @@
 
 #include <cstddef>
 #include <iterator>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <variant>
 
 #include "octet/primitive_attr.hpp"
 
@@ -75,6 +79,69 @@ constexpr const post_op_facts &facts_of(const post_op_entry &entry) { return pos
 constexpr int operand_of(const post_op_entry &entry, int index) {
     const int operand = facts_of(entry).operand;
     return operand == 0 ? 0 : OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | operand;
+}
+
+/// What post-ops of one kind hold; null for all others. Other code asks here and names no kind.
+///@{
+inline const post_op::sum *stored_sum_of(const post_op_entry &entry) {
+    return std::get_if<post_op::sum>(&entry);
+}
+inline const post_op::eltwise *function_of(const post_op_entry &entry) {
+    return std::get_if<post_op::eltwise>(&entry);
+}
+inline const post_op::clip *limits_of(const post_op_entry &entry) {
+    return std::get_if<post_op::clip>(&entry);
+}
+inline const post_op::add *addend_of(const post_op_entry &entry) { return std::get_if<post_op::add>(&entry); }
+inline const post_op::table *table_of(const post_op_entry &entry) {
+    return std::get_if<post_op::table>(&entry);
+}
+inline const post_op::qlinear_add *sum_of_reals_of(const post_op_entry &entry) {
+    return std::get_if<post_op::qlinear_add>(&entry);
+}
+inline const post_op::scaled_add *sum_of_codes_of(const post_op_entry &entry) {
+    return std::get_if<post_op::scaled_add>(&entry);
+}
+///@}
+
+/// Negative integers become 0.
+inline post_op_entry integer_relu() { return post_op::clip{0, std::numeric_limits<std::int32_t>::max()}; }
+
+/// The dimensions that the weights of a post-op vary over, for weights whose shape follows from the destination's.
+inline std::optional<int> weights_mask_of(const post_op_entry &entry) {
+    const auto *op = std::get_if<post_op::prelu>(&entry);
+    return op ? std::optional<int>(op->mask) : std::nullopt;
+}
+
+namespace post_op_members {
+template <typename Op, typename = void> constexpr bool has_type = false;
+template <typename Op> constexpr bool has_type<Op, std::void_t<decltype(Op::type)>> = true;
+template <typename Op, typename = void> constexpr bool has_algorithm = false;
+template <typename Op> constexpr bool has_algorithm<Op, std::void_t<decltype(Op::algorithm)>> = true;
+} // namespace post_op_members
+
+/// The type that a post-op reads the destination as, `undef` for its own; nothing where it has no choice.
+inline std::optional<data_type> type_of_dst_before(const post_op_entry &entry) {
+    return std::visit(
+        [&](const auto &op) -> std::optional<data_type> {
+            if constexpr (post_op_members::has_type<std::decay_t<decltype(op)>>)
+                if (facts_of(entry).reads_dst)
+                    return op.type;
+            return {};
+        },
+        entry);
+}
+
+/// The algorithm of a post-op that has several; else `undef`.
+inline algorithm algorithm_of(const post_op_entry &entry) {
+    return std::visit(
+        [](const auto &op) {
+            if constexpr (post_op_members::has_algorithm<std::decay_t<decltype(op)>>)
+                return op.algorithm;
+            else
+                return algorithm::undef;
+        },
+        entry);
 }
 
 /// The tensor that a post-op describes, which has any type and any shape that is broadcast; null for others. (Weights

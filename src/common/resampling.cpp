@@ -58,7 +58,7 @@ dim_t nearest_index(const resampling_problem &p, int axis, dim_t i) {
     dim_t index = 0;
     if (is_tflite(p.out_stage.rule))
         index = tflite_nearest(p.coordinates, i, in, out);
-    else if (p.out_stage.rule == requantization_rule::ort_f32)
+    else if (is_ort(p.out_stage.rule))
         index = ort_nearest(ort_coordinate(p.coordinates, i, in, out));
     else if (p.coordinates == resampling_coordinates::half_pixel)
         index = static_cast<dim_t>(round_half_away(half_pixel_coordinate(i, in, out)));
@@ -69,7 +69,7 @@ dim_t nearest_index(const resampling_problem &p, int axis, dim_t i) {
 
 interpolation interpolate(const resampling_problem &p, int axis, dim_t i) {
     const dim_t in = p.in[axis], out = p.out[axis];
-    if (p.out_stage.rule == requantization_rule::ort_f32) {
+    if (is_ort(p.out_stage.rule)) {
         const float x = clamp(ort_coordinate(p.coordinates, i, in, out), 0.f, f32(in - 1));
         const dim_t low = std::min(static_cast<dim_t>(x), in - 1), high = std::min(low + 1, in - 1);
         if (low == high)
@@ -105,6 +105,10 @@ fixed_interpolation interpolate_xnnpack(const resampling_problem &p, int axis, d
 } // namespace
 
 int fixed_weight_bits(requantization_rule rule) { return is_xnnpack(rule) ? 11 : 10; }
+
+bool weighs_half_up(requantization_rule rule) {
+    return is_xnnpack(rule) || (is_tflite(rule) && facts_of(rule).fixed_point.last == ties_go::up);
+}
 
 fixed_interpolation interpolate_fixed(const resampling_problem &p, int axis, dim_t i) {
     if (is_xnnpack(p.out_stage.rule))

@@ -22,6 +22,8 @@ struct fixed_interpolation {
 dim_t nearest_index(const resampling_problem &p, int axis, dim_t i);
 /// Bits of the integer weights of a rule, whose sum is 1 << bits: TFLite's 10, XNNPACK's 11.
 int fixed_weight_bits(requantization_rule rule);
+/// How a sum by integer weights becomes a code: ties up, else away from zero.
+bool weighs_half_up(requantization_rule rule);
 /// Neighbours for rules f32, ort_f32 and caffe_double_round.
 interpolation interpolate(const resampling_problem &p, int axis, dim_t i);
 /// Neighbours for rules with integer weights: tflite_* and xnnpack_*.

@@ -46,6 +46,18 @@ enum class rounding_steps {
 enum class ties_go { up, away, even }; ///< in the last step
 enum class overflow { none, wraps, saturates };
 
+/// How a framework derives a multiplier and its shift from a real factor (derivation.cpp).
+enum class multiplier_derivation {
+    none,
+    q31,           ///< 31 bits of a double, below 2^30
+    clipped_q31,   ///< the same, the largest one from 2^30 on
+    fraction_q31,  ///< the same below 1, with a right shift
+    f32_times_128, ///< the 24 bits of a float below 1, at the top of a Q31
+    f32_bits,      ///< the 24 bits of a float
+    q32,           ///< 31 bits with any right shift
+    q15,
+};
+
 struct fixed_point_facts {
     shift_form shift = shift_form::left_of_q31;
     rounding_steps steps = rounding_steps::one_shift;
@@ -56,6 +68,7 @@ struct fixed_point_facts {
     int lowest_shift = 0, highest_shift = 0;
     bool has_offset = false;     ///< added to the accumulator before the product
     bool has_f32_factor = false; ///< derived from the product of scales and a quotient in f32; else in f64
+    multiplier_derivation derivation = multiplier_derivation::none;
 };
 
 /// How a real factor is applied.
@@ -75,15 +88,28 @@ struct real_facts {
     bool has_f32_factor = false;      ///< as of fixed_point_facts
 };
 
+/// Whose operators besides products a rule stands for: how codes are added, averaged, interpolated, looked up.
+enum class operators {
+    none,         ///< the rule finishes sums of products, no more
+    integers,     ///< integers as they are
+    reals,        ///< oneDNN 2: f32; a scale multiplies a source or the output
+    scaled_reals, ///< oneDNN 3: f32; each argument has a scale
+    onnxruntime,
+    tflite,
+    xnnpack,
+    qnnpack,
+    snps_caffe,
+};
+
 struct rule_facts {
     requantization_rule rule;
     const char *name;
     rule_parameters parameters;
-    bool is_tflite = false; ///< also the arithmetic of TFLite's other operators
+    operators of{};
     f32_facts f32{};
     fixed_point_facts fixed_point{};
     real_facts real{};
-    bool is_xnnpack = false; ///< also the arithmetic of XNNPACK's other operators
+    bool is_of_products_alone = false; ///< of `of`: no softmax and no interpolation has this arithmetic
 };
 
 namespace rule_rows {
@@ -96,21 +122,19 @@ constexpr double least = std::numeric_limits<double>::denorm_min(),
 
 constexpr rule_facts plain(rules rule, const char *name) { return {rule, name, rule_parameters::none}; }
 constexpr rule_facts in_f32(rules rule, const char *name, const f32_facts &facts) {
-    return {rule, name, rule_parameters::scales, false, facts};
-}
-constexpr rule_facts tflite(rules rule, const char *name, const fixed_point_facts &facts) {
-    return {rule, name, rule_parameters::multipliers, true, {}, facts};
+    return {rule, name, rule_parameters::scales, operators::none, facts};
 }
 constexpr rule_facts in_fixed_point(rules rule, const char *name, const fixed_point_facts &facts) {
-    return {rule, name, rule_parameters::multipliers, false, {}, facts};
+    return {rule, name, rule_parameters::multipliers, operators::none, {}, facts};
 }
 constexpr rule_facts with_real_scale(rules rule, const char *name, const real_facts &facts) {
-    return {rule, name, rule_parameters::real_scales, false, {}, {}, facts};
+    return {rule, name, rule_parameters::real_scales, operators::none, {}, {}, facts};
 }
 
-/// A row that is XNNPACK's.
-constexpr rule_facts xnnpack(rule_facts row) {
-    row.is_xnnpack = true;
+/// A row that also stands for operators.
+constexpr rule_facts with(operators of, rule_facts row, bool is_of_products_alone = false) {
+    row.of = of;
+    row.is_of_products_alone = is_of_products_alone;
     return row;
 }
 
@@ -122,48 +146,54 @@ constexpr auto two_steps = rounding_steps::two_steps;
 constexpr auto dwords = rounding_steps::dwords;
 constexpr auto up = ties_go::up, away = ties_go::away, even = ties_go::even;
 constexpr auto none = overflow::none, wraps = overflow::wraps, saturates = overflow::saturates;
+using ops = operators;
+using from = multiplier_derivation;
 
 // clang-format off
 inline constexpr rule_facts table[] = {
     plain(rules::automatic, "automatic"),
-    plain(rules::none, "none"),
-    //                                scales of     bias in      divides by dst's  rounds before
-    //                           output arguments   f32   after  scale at the end  the zero point
-    in_f32(rules::f32,     "f32",     {true,  false, true,  false, false,            false}),
-    in_f32(rules::f32_v3,  "f32_v3",  {false, true,  true,  true,  true,             false}),
-    in_f32(rules::ort_f32, "ort_f32", {true,  true,  false, false, false,            true}),
-    //                     the shift        steps     ties  left shift  result     multiplier         shift
-    tflite(rules::tflite_2step, "tflite_2step",
-                          {left_of_q31,  two_steps, away, wraps,      wraps,     0, high,           -31, 30}),
-    tflite(rules::tflite_single_rounding, "tflite_single_rounding",
-                          {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30}),
-    tflite(rules::tflite_1step, "tflite_1step",
-                          {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30}),
-    in_fixed_point(rules::caffe2_2step, "caffe2_2step",
-                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true}),
+    with(ops::integers, plain(rules::none, "none")),
+    //                                            scales of     bias in      divides by dst's  rounds before
+    //                                       output arguments   f32   after  scale at the end  the zero point
+    with(ops::reals,
+         in_f32(rules::f32,               "f32",     {true,  false, true,  false, false,            false})),
+    with(ops::scaled_reals,
+         in_f32(rules::f32_v3,            "f32_v3",  {false, true,  true,  true,  true,             false})),
+    with(ops::onnxruntime,
+         in_f32(rules::ort_f32,           "ort_f32", {true,  true,  false, false, false,            true})),
+    //                     the shift        steps     ties  left shift  result     multiplier         shift   offset, f32 factor, derivation
+    with(ops::tflite, in_fixed_point(rules::tflite_2step, "tflite_2step",
+                          {left_of_q31,  two_steps, away, wraps,      wraps,     0, high,           -31, 30, false, false, from::q31})),
+    with(ops::tflite, in_fixed_point(rules::tflite_single_rounding, "tflite_single_rounding",
+                          {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30, false, false, from::clipped_q31})),
+    with(ops::tflite, in_fixed_point(rules::tflite_1step, "tflite_1step",
+                          {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30, false, false, from::q31}), true),
+    with(ops::qnnpack, in_fixed_point(rules::caffe2_2step, "caffe2_2step",
+                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true, from::f32_times_128})),
     in_fixed_point(rules::gemmlowp_fixedpoint, "gemmlowp_fixedpoint",
-                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true}),
+                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true, from::fraction_q31}),
     in_fixed_point(rules::gemmlowp_fixedpoint_exponent, "gemmlowp_fixedpoint_exponent",
-                          {left_of_q31,  two_steps, away, saturates,  wraps,     low, high,         -31, 31, false, true}),
+                          {left_of_q31,  two_steps, away, saturates,  wraps,     low, high,         -31, 31, false, true, from::q31}),
     in_fixed_point(rules::gemmlowp_legacy_scale, "gemmlowp_legacy_scale",
                           {right,        dwords,    away, none,       wraps,     low, high,         0, 31, true}),
     in_fixed_point(rules::rounded_shift, "rounded_shift",
-                          {right,        one_shift, up,   saturates,  saturates, low, high,         -31, 62}),
-    with_real_scale(rules::caffe_double_round, "caffe_double_round",
-                          {real_steps::double_round, 0x1p-30, 1., "2^-30 <= scale < 1", true}),
+                          {right,        one_shift, up,   saturates,  saturates, low, high,         -31, 62, false, false, from::q32}),
+    with(ops::snps_caffe, with_real_scale(rules::caffe_double_round, "caffe_double_round",
+                          {real_steps::double_round, 0x1p-30, 1., "2^-30 <= scale < 1", true})),
     in_fixed_point(rules::qnnpack_avgpool, "qnnpack_avgpool",
-                          {right,        one_shift, away, none,       wraps,     1 << 23, (1 << 24) - 1, 16, 55, false, true}),
+                          {right,        one_shift, away, none,       wraps,     1 << 23, (1 << 24) - 1, 16, 55, false, true, from::f32_bits}),
     in_fixed_point(rules::ev_rte15, "ev_rte15",
-                          {right,        one_shift, even, none,       saturates, 0, 32767,          1, 62}),
+                          {right,        one_shift, even, none,       saturates, 0, 32767,          1, 62, false, false, from::q15}),
     with_real_scale(rules::f64_scale, "f64_scale",
                           {real_steps::f64_product, least, infinity, "positive and finite", false}),
-    xnnpack(in_f32(rules::xnnpack_f32, "xnnpack_f32", {true, true, false, false, false,          true})),
-    xnnpack(in_fixed_point(rules::xnnpack_rndnu, "xnnpack_rndnu",
-                          {right,        one_shift, up,   none,       saturates, 1 << 23, (1 << 24) - 1, 16, 55, false, true})),
+    with(ops::xnnpack,
+         in_f32(rules::xnnpack_f32,       "xnnpack_f32", {true, true, false, false, false,          true})),
+    with(ops::xnnpack, in_fixed_point(rules::xnnpack_rndnu, "xnnpack_rndnu",
+                          {right,        one_shift, up,   none,       saturates, 1 << 23, (1 << 24) - 1, 16, 55, false, true, from::f32_bits})),
     in_fixed_point(rules::ruy_2step, "ruy_2step",
-                          {left_of_q31,  two_steps, up,   wraps,      wraps,     0, high,           -31, 30}),
+                          {left_of_q31,  two_steps, up,   wraps,      wraps,     0, high,           -31, 30, false, false, from::q31}),
     in_fixed_point(rules::half_away_1step, "half_away_1step",
-                          {left_of_q31,  one_shift, away, none,       wraps,     0, high,           -31, 30}),
+                          {left_of_q31,  one_shift, away, none,       wraps,     0, high,           -31, 30, false, false, from::q31}),
     with_real_scale(rules::f64_half_away, "f64_half_away",
                           {real_steps::f64_product, least, infinity, "positive and finite", false, away}),
     in_f32(rules::fbgemm_f32, "fbgemm_f32", {true,  false, true,  false, false,          true}),
@@ -205,8 +235,19 @@ constexpr bool takes_real_scales(requantization_rule rule) {
 constexpr bool is_float(requantization_rule rule) {
     return facts_of(rule).parameters == rule_parameters::scales;
 }
-constexpr bool is_tflite(requantization_rule rule) { return facts_of(rule).is_tflite; }
-constexpr bool is_xnnpack(requantization_rule rule) { return facts_of(rule).is_xnnpack; }
+/// Whose operators a rule stands for besides products.
+constexpr operators operators_of(requantization_rule rule) { return facts_of(rule).of; }
+constexpr bool is_ort(requantization_rule rule) { return operators_of(rule) == operators::onnxruntime; }
+constexpr bool is_tflite(requantization_rule rule) { return operators_of(rule) == operators::tflite; }
+constexpr bool is_xnnpack(requantization_rule rule) { return operators_of(rule) == operators::xnnpack; }
+constexpr bool is_snps_caffe(requantization_rule rule) { return operators_of(rule) == operators::snps_caffe; }
+/// f32 without scales of the arguments.
+constexpr bool is_plain_f32(requantization_rule rule) { return operators_of(rule) == operators::reals; }
+
+/// The rule that leaves values as they are, floats or integers.
+constexpr requantization_rule unchanged(bool is_f32) {
+    return is_f32 ? requantization_rule::f32 : requantization_rule::none;
+}
 
 /// "f32, ort_f32": the rules of which a fact is true, for messages.
 template <typename Fact> std::string names_of_rules(const Fact &fact) {

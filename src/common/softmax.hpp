@@ -7,6 +7,7 @@
 
 #include "common/lanes.hpp"
 #include "common/problem.hpp"
+#include "common/rules.hpp"
 
 namespace octet::impl {
 
@@ -34,7 +35,7 @@ float litert_softmax_half(const softmax_problem &p);
 
 /// ort_f32 on floats: as the f32 rules, but for ONNX Runtime's exponential and order of lanes.
 inline bool is_ort_of_reals(const softmax_problem &p) {
-    return p.out_stage.rule == requantization_rule::ort_f32 && p.src.data_type == data_type::f32;
+    return is_ort(p.out_stage.rule) && p.src.data_type == data_type::f32;
 }
 algorithm exponential_of(const softmax_problem &p);
 

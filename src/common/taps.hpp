@@ -15,7 +15,7 @@ struct tap_range {
     dim_t end() const { return first + count; }
 };
 
-/// Of the window at position `out`; it has at least one.
+/// The taps of the window at position `out` that are inside; there is at least one.
 inline tap_range taps_inside(const pooling_problem &p, std::size_t axis, dim_t out) {
     const dim_t start = out * p.stride[axis] - p.pad[axis], step = p.dilation[axis];
     const dim_t first = start >= 0 ? 0 : div_up(-start, step);

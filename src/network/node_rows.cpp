@@ -4,7 +4,7 @@
 
 namespace octet::model::rows {
 
-/// Of what mixes rows (a scale of a whole tensor), keeps a state, or moves the batch; and of shapes, which are known before.
+/// The answer for what mixes rows (a scale of a whole tensor), keeps a state, or moves the batch, and for shapes, known before.
 bool never(const node_rows &) { return false; }
 bool broadcast(const node_rows &o) { return o.ranks_are_equal(); }
 bool first_input(const node_rows &o) { return o.only_depends_on_first(); }

@@ -15,7 +15,7 @@ class node_rows;
 class node_shapes;
 class step;
 
-/// Its part where accumulating operators take in what follows them (passes/fuse_followers.cpp).
+/// An operator's part where accumulating operators take in what follows them (passes/fuse_followers.cpp).
 enum class fusion_part {
     none,
     accumulates, ///< sums products and requantizes them to codes

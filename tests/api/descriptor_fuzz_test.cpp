@@ -326,7 +326,7 @@ void spoil_everything(const std::vector<operation> &operations) {
 
 TEST(descriptor_fuzz, accumulating_operations_work_or_refuse) { spoil_everything(accumulating_operations()); }
 
-/// Its buffer would have no bytes.
+/// The buffer of such a bias would have no bytes.
 TEST(descriptor_fuzz, a_bias_without_layout_is_refused) {
     memory::desc bias = md({8}, data_type::s32, format_tag::a);
     bias.data.format_kind = format_kind::undef;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "common/requantize.hpp"
+#include "octet/error.hpp"
 
 namespace octet::impl {
 namespace {
@@ -43,7 +44,7 @@ TEST(Rules, HaveTheFactsOfTheirParameters) {
         EXPECT_EQ(row.f32.takes_output_scales || row.f32.takes_argument_scales,
                   row.parameters == rule_parameters::scales)
             << row.name;
-        EXPECT_TRUE(!row.is_tflite || has_multipliers) << row.name;
+        EXPECT_TRUE(row.of != operators::tflite || has_multipliers) << row.name;
     }
 }
 
@@ -63,6 +64,33 @@ TEST(Rules, ShiftMeansWhatTheTableSays) {
             m = {1, 2, 0};
         for (const std::int32_t acc : {4, 404, -404, 4000})
             EXPECT_EQ(requantize(row.rule, acc, m), acc / 4) << row.name << " of " << acc;
+    }
+}
+
+/// The factors of each derivation differ from those of the others in form; here what they have in common is true.
+TEST(Rules, DeriveTheMultipliersThatTheTableSays) {
+    for (const rule_facts &row : rule_table) {
+        const multiplier_derivation how = row.fixed_point.derivation;
+        EXPECT_EQ(how != multiplier_derivation::none,
+                  row.parameters == rule_parameters::multipliers && !row.fixed_point.has_offset)
+            << row.name;
+        if (how == multiplier_derivation::none) {
+            EXPECT_THROW(from_double(row.rule, 0.25), error) << row.name;
+            continue;
+        }
+        const fixed_point_multiplier m = from_double(row.rule, 0.25);
+        for (const std::int32_t acc : {4, 404, -404, 4000})
+            EXPECT_EQ(requantize(row.rule, acc, m), acc / 4) << row.name << " of " << acc;
+    }
+}
+
+/// No framework has two element-wise arithmetics of floats; those in fixed point may differ by their roundings.
+TEST(Rules, StandForOperators) {
+    for (const rule_facts &row : rule_table) {
+        EXPECT_TRUE(!row.is_of_products_alone || row.of == operators::tflite) << row.name;
+        EXPECT_EQ(unchanged(is_float(row.rule)) == row.rule,
+                  row.of == operators::integers || row.of == operators::reals)
+            << row.name;
     }
 }
 

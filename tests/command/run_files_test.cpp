@@ -71,7 +71,7 @@ protected:
     void write(const std::string &name, const std::string &text) const {
         std::ofstream(folder_ / name, std::ios::binary) << text;
     }
-    /// Of words "NAME=FILE" or "FILE", with files in the folder.
+    /// The inputs of arguments "NAME=FILE" or "FILE", with files in the folder.
     run_inputs inputs(const std::vector<std::string> &words) const {
         input_options options;
         for (const std::string &word : words) {

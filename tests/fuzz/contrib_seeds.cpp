@@ -91,7 +91,7 @@ fuzz_seed dynamic_product(const char *name, fuzz_outcome expected, std::int64_t 
     return {name, m.finish(), expected};
 }
 
-/// Of 2 heads, unless `with` says otherwise.
+/// An Attention of 2 heads, unless `with` says otherwise.
 fuzz_seed attention(const char *name, fuzz_outcome expected, std::int64_t heads, std::int64_t mask_length,
                     const change &with = {}) {
     model m;

@@ -29,17 +29,17 @@ public:
     struct arguments {
         const std::int32_t *x, *y;
         std::int32_t *dst;
-        const std::int32_t *planes;
+        const std::int32_t *params;
         std::int64_t blocks;
     };
 
     kernel(cpu_isa isa, bool ties_away) : emitter({isa}) {
-        const Xbyak::Reg64 x = rsi, dst = rdx, planes = rcx, count = r8, y = r9;
+        const Xbyak::Reg64 x = rsi, dst = rdx, params = rcx, count = r8, y = r9;
         preamble();
         mov(x, ptr[reg_args + offsetof(arguments, x)]);
         mov(y, ptr[reg_args + offsetof(arguments, y)]);
         mov(dst, ptr[reg_args + offsetof(arguments, dst)]);
-        mov(planes, ptr[reg_args + offsetof(arguments, planes)]);
+        mov(params, ptr[reg_args + offsetof(arguments, params)]);
         mov(count, ptr[reg_args + offsetof(arguments, blocks)]);
         Xbyak::Label block;
         L(block);
@@ -47,7 +47,7 @@ public:
             const temp sum(*this), other(*this);
             load_dwords(sum, x, offset, lanes());
             load_dwords(other, y, offset, lanes());
-            emit_code_sum(*this, ties_away, sum, other, [&](int i) { return ptr[planes + i * columns * 4]; });
+            emit_code_sum(*this, ties_away, sum, other, [&](int i) { return ptr[params + i * columns * 4]; });
             store_dwords(dst, offset, sum, lanes());
         }
         for (const Xbyak::Reg64 &reg : {x, y, dst})
@@ -115,10 +115,10 @@ TEST_P(code_sums, equal_the_three_roundings) {
             x[k] = c.x.range.low + static_cast<std::int32_t>(k / 256);
             y[k] = c.y.range.low + static_cast<std::int32_t>(k % 256);
         }
-        std::vector<std::int32_t> planes;
-        for (int p = 0; p < code_sum_planes; p++)
-            planes.insert(planes.end(), columns, code_sum_word(*sum, p));
-        run({x.data(), y.data(), dst.data(), planes.data(), pairs / columns});
+        std::vector<std::int32_t> params;
+        for (int p = 0; p < code_sum_params; p++)
+            params.insert(params.end(), columns, code_sum_word(*sum, p));
+        run({x.data(), y.data(), dst.data(), params.data(), pairs / columns});
         for (std::size_t k = 0; k < pairs; k++)
             ASSERT_EQ(dst[k], expected(r, c, x[k] - c.x.zero_point, y[k] - c.y.zero_point))
                 << "case " << i << ", codes " << x[k] << " and " << y[k];

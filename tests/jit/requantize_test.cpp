@@ -40,35 +40,36 @@ constexpr int rows = 8; ///< accumulators per column of a block
 constexpr int blocks = 2048;
 constexpr int repetitions = 2; ///< at least 2^20 values per rule: two cases, 2^18 values each time
 
-/// Requantizes blocks of `rows` x 16 accumulators, each block with planes of its own.
+/// Requantizes blocks of `rows` x 16 accumulators, each block with parameter vectors of its own.
 class kernel : public emitter {
 public:
     struct arguments {
         const std::int32_t *src;
         std::int32_t *dst;
-        const std::uint32_t *planes;
+        const std::uint32_t *params;
         std::int64_t blocks;
     };
 
     kernel(cpu_isa isa, const rule_spec &spec) : emitter({isa}) {
-        const Xbyak::Reg64 src = rsi, dst = rdx, planes = rcx, count = r8;
+        const Xbyak::Reg64 src = rsi, dst = rdx, params = rcx, count = r8;
         preamble();
         mov(src, ptr[reg_args + offsetof(arguments, src)]);
         mov(dst, ptr[reg_args + offsetof(arguments, dst)]);
-        mov(planes, ptr[reg_args + offsetof(arguments, planes)]);
+        mov(params, ptr[reg_args + offsetof(arguments, params)]);
         mov(count, ptr[reg_args + offsetof(arguments, blocks)]);
         Xbyak::Label block;
         L(block);
-        for (int offset = 0; offset < rows * plane_bytes; offset += vector_bytes()) {
+        for (int offset = 0; offset < rows * param_vector_bytes; offset += vector_bytes()) {
             const temp acc(*this);
             load_dwords(acc, src, offset, lanes());
-            emit_requantize(*this, spec, acc,
-                            [&](int i) { return ptr[planes + i * plane_bytes + offset % plane_bytes]; });
+            emit_requantize(*this, spec, acc, [&](int i) {
+                return ptr[params + i * param_vector_bytes + offset % param_vector_bytes];
+            });
             store_dwords(dst, offset, acc, lanes());
         }
-        add(src, rows * plane_bytes);
-        add(dst, rows * plane_bytes);
-        add(planes, rule_planes(spec) * plane_bytes);
+        add(src, rows * param_vector_bytes);
+        add(dst, rows * param_vector_bytes);
+        add(params, rule_params(spec) * param_vector_bytes);
         dec(count);
         jnz(block, T_NEAR);
         postamble();
@@ -213,13 +214,13 @@ struct batch {
     }
 
     std::vector<std::int32_t> run(const kernel &k, const rule_spec &spec) const {
-        const std::size_t words = static_cast<std::size_t>(rule_planes(spec)) * columns;
-        std::vector<std::uint32_t> planes(words * blocks);
+        const std::size_t words = static_cast<std::size_t>(rule_params(spec)) * columns;
+        std::vector<std::uint32_t> params(words * blocks);
         for (std::size_t b = 0; b < blocks; b++)
-            fill_rule_planes(spec, &multipliers[b * columns], &scales[b * columns], &zero_points[b * columns],
-                             planes.data() + b * words);
+            fill_rule_params(spec, &multipliers[b * columns], &scales[b * columns], &zero_points[b * columns],
+                             params.data() + b * words);
         std::vector<std::int32_t> dst(src.size());
-        k({src.data(), dst.data(), planes.data(), blocks});
+        k({src.data(), dst.data(), params.data(), blocks});
         return dst;
     }
 };
@@ -403,7 +404,7 @@ void emit_with_registers(cpu_isa level, const rule_spec &spec, int registers) {
     std::deque<emitter::temp> others;
     while (e.free_vecs() > registers)
         others.emplace_back(e);
-    emit_requantize(e, spec, acc, [&](int i) { return e.ptr[e.rsi + i * plane_bytes]; });
+    emit_requantize(e, spec, acc, [&](int i) { return e.ptr[e.rsi + i * param_vector_bytes]; });
     EXPECT_EQ(e.free_vecs(), registers);
 }
 
@@ -415,7 +416,7 @@ TEST(requantize_registers, takes_the_registers_that_are_counted) {
                                               [&](emitter &e) {
                                                   const emitter::temp acc(e);
                                                   emit_requantize(e, spec, acc, [&](int i) {
-                                                      return e.ptr[e.rsi + i * plane_bytes];
+                                                      return e.ptr[e.rsi + i * param_vector_bytes];
                                                   });
                                               }) -
                               1;

@@ -89,7 +89,7 @@ TEST(Fuzz, MutatedTfliteFilesAreRefusedOrRun) {
     expect_survival(model::read_tflite, read_file(source_path("examples/digits/digits_int8.tflite")), 2000);
 }
 
-/// Of networks with state, and of those that move codes.
+/// Seeds of networks with state, and of those that move codes.
 std::vector<fuzz_seed> tflite_seeds() {
     std::vector<fuzz_seed> seeds = recurrent_seeds();
     for (fuzz_seed &seed : move_seeds())

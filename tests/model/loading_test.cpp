@@ -248,7 +248,7 @@ TEST(Loading, TakesLittleMoreMemoryThanTheFile) {
 
 // ---- Packed weights
 
-/// Of a convolution whose weights are random.
+/// Random weights of a convolution.
 struct weights_to_pack {
     weights_to_pack() {
         bytes values(plain.get_size());

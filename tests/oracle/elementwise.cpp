@@ -438,7 +438,7 @@ neighbours xnnpack_linear(const problem &p, dim_t i, dim_t in, dim_t out) {
             static_cast<std::int64_t>(std::nearbyint(weight))};
 }
 
-/// Of a square of codes, by row and column: ties go up.
+/// The mean of a square of codes, by row and column: ties go up.
 std::int32_t xnnpack_mean(const double codes[4], std::int64_t w_row, std::int64_t w_column) {
     const double upper = 2048 * codes[0] + (codes[1] - codes[0]) * static_cast<double>(w_column),
                  lower = 2048 * codes[2] + (codes[3] - codes[2]) * static_cast<double>(w_column),

@@ -188,7 +188,7 @@ TEST(eltwise, fixed_point_logistic_and_tanh_are_within_a_code_of_the_real_ones) 
     }
 }
 
-/// Of all 256 codes, what the kernels of TensorFlow Lite Micro give (commit 90b983c2), as FNV-1a of the bytes: scales
+/// What the kernels of TensorFlow Lite Micro give for all 256 codes (commit 90b983c2), as FNV-1a of the bytes: scales
 /// around 1, gates that saturate, shifts of 0, and of 16 bits and more.
 TEST(eltwise, hardswish_elu_and_abs_are_those_of_tflite_micro) {
     struct result {

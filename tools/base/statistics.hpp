@@ -14,7 +14,7 @@ struct time_summary {
     double low = 0, high = 0;                         ///< `median_interval`
 };
 
-/// Of at least one time. P90 and P99 are of the nearest rank: the smallest time that at least 90 % (99 %) of
+/// Sums up at least one time. P90 and P99 are of the nearest rank: the smallest time that at least 90 % (99 %) of
 /// all do not exceed, so one of the times themselves, and the largest where there are few. The median of an
 /// even number is the mean of the two in the middle.
 time_summary summarize(std::vector<double> seconds);

@@ -25,7 +25,7 @@ public:
     onnxruntime(onnxruntime &&) noexcept;
 
     const std::string &version() const { return version_; }
-    /// Of the run at first: all outputs are those that the network has now, byte for byte.
+    /// Whether the first run's outputs are those that the network has now, byte for byte.
     bool equals(const network &net) const;
     /// Seconds of each of so many runs.
     std::vector<double> time(int runs);

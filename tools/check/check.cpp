@@ -46,7 +46,8 @@ class isa_cap {
 public:
     explicit isa_cap(const options &opt) : before_(get_effective_cpu_isa()) {
         if (!opt.isa.empty() || opt.impl == implementation::ref)
-            set_max_cpu_isa(opt.impl == implementation::ref ? cpu_isa::ref : tools::available_isa(opt.isa));
+            set_max_cpu_isa(opt.impl == implementation::ref ? get_available_cpu_isas().front()
+                                                            : tools::available_isa(opt.isa));
     }
     ~isa_cap() { set_max_cpu_isa(before_); }
     isa_cap(const isa_cap &) = delete;

@@ -15,7 +15,7 @@ namespace octet::check {
 class report {
 public:
     /// Verbose: passed and skipped cases get a line too. Progress goes to `progress`, where not null.
-    /// Where `only` is not empty, cases of other operators are left out.
+    /// Cases of other operators are left out where `only` is not empty.
     /// With an object, that gets everything (doc/command.md has its keys) and `out` nothing.
     report(std::ostream &out, std::string only, bool verbose, std::ostream *progress, tools::json *object)
         : out_(out), only_(std::move(only)), verbose_(verbose), progress_(progress), object_(object) {}

@@ -10,6 +10,7 @@
 
 #include "check/check.hpp"
 #include "common/rounding.hpp"
+#include "common/rules.hpp"
 
 namespace octet::check {
 namespace {
@@ -73,7 +74,7 @@ parameters read_parameters(const json_value &v) {
     p.fixed = fixed_point_multiplier{v["quantized_multiplier"].as<std::int32_t>(),
                                      v["shift"].as<std::int32_t>(), 0};
     // The file's zero point of this rule is an offset in units of the accumulator.
-    if (p.rule == requantization_rule::gemmlowp_legacy_scale)
+    if (impl::facts_of(p.rule).fixed_point.has_offset)
         std::swap(p.fixed->offset, p.zero_point);
     return p;
 }
@@ -103,7 +104,7 @@ primitive_attr attributes_of(const parameters &p) {
         attr.set_zero_points(OCTET_ARG_DST, 0, {p.zero_point});
     if (p.fixed)
         attr.set_requantization(p.rule, 0, std::vector<fixed_point_multiplier>{*p.fixed});
-    else if (p.rule != requantization_rule::caffe_double_round)
+    else if (parameters_of(p.rule) != rule_parameters::real_scales)
         attr.set_requantization(p.rule);
     else if (p.scale_is_f32)
         attr.set_requantization(p.rule, 0, std::vector<float>{static_cast<float>(p.real)});
@@ -167,10 +168,10 @@ execution execute(const char *name, const typename Primitive::primitive_desc &pd
 execution through_reorder(const batch &b, const options &opt, const engine &e) {
     primitive_attr attr = attributes_of(b.params);
     const auto scale = static_cast<float>(b.params.real);
-    if (b.params.rule == requantization_rule::f32)
-        attr.set_output_scales(0, {scale});
-    if (b.params.rule == requantization_rule::ort_f32)
+    if (impl::facts_of(b.params.rule).f32.takes_argument_scales)
         attr.set_scales(OCTET_ARG_SRC, 0, {scale});
+    else if (parameters_of(b.params.rule) == rule_parameters::scales)
+        attr.set_output_scales(0, {scale});
     const memory::dims dims{static_cast<dim_t>(b.accumulators.size())};
     const memory::desc src(dims, data_type::s32, format_tag::a), dst(dims, b.params.dst, format_tag::a);
     const memory acc(src, e, const_cast<std::int32_t *>(b.accumulators.data()));
@@ -181,9 +182,7 @@ execution through_reorder(const batch &b, const options &opt, const engine &e) {
 /// 0 * 0 + bias.
 execution through_matmul(const batch &b, const options &opt, const engine &e) {
     primitive_attr attr = attributes_of(b.params);
-    const bool takes_scale =
-        b.params.rule == requantization_rule::f32 || b.params.rule == requantization_rule::ort_f32;
-    if (takes_scale)
+    if (impl::facts_of(b.params.rule).f32.takes_output_scales)
         attr.set_output_scales(0, {static_cast<float>(b.params.real)});
     const auto n = static_cast<dim_t>(b.accumulators.size());
     std::vector<std::uint8_t> zeros(b.accumulators.size());
@@ -202,19 +201,11 @@ execution through_matmul(const batch &b, const options &opt, const engine &e) {
 
 /// The multiplier that Octet derives from the real one. gemmlowp has no derivation of its own.
 std::optional<fixed_point_multiplier> derive(const parameters &p) {
-    switch (p.rule) {
-    case requantization_rule::tflite_2step:
-    case requantization_rule::tflite_single_rounding:
-    case requantization_rule::tflite_1step:
-    case requantization_rule::caffe2_2step:
-    case requantization_rule::qnnpack_avgpool:
-    case requantization_rule::ev_rte15:
-        return from_double(p.rule, p.real);
-    case requantization_rule::rounded_shift:
-        return rounded_shift_from_double(p.real, p.bitwidth);
-    default:
+    if (parameters_of(p.rule) != rule_parameters::multipliers ||
+        std::string(to_string(p.rule)).rfind("gemmlowp", 0) == 0)
         return std::nullopt;
-    }
+    return p.rule == requantization_rule::rounded_shift ? rounded_shift_from_double(p.real, p.bitwidth)
+                                                        : from_double(p.rule, p.real);
 }
 
 std::string derivation_complaint(const parameters &p) {

@@ -86,7 +86,7 @@ public:
     bool is_equal() const { return is_equal_; }
 
 private:
-    /// Of the peer, which takes turns with itself on Octet.
+    /// The peer's providers: where asked for, it takes turns with itself on Octet.
     static std::vector<onnxruntime::provider> providers(const bench_options &options) {
         if (options.through.empty())
             return {onnxruntime::provider::cpu};

@@ -40,7 +40,7 @@ struct preload_options {
     std::vector<std::string> program;
 };
 
-/// What stands in front of what.
+/// A library of Octet and the one that it stands in front of.
 struct front {
     const char *library, *built, *otherwise; ///< of library_beside
     const char *report;                      ///< names the file of the report to the library

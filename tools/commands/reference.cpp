@@ -76,7 +76,8 @@ std::vector<probe> probes() {
 
 /// The reasons of the problem: none where no generated code may run.
 std::vector<std::string> reasons(const primitive_desc &pd) {
-    return get_effective_cpu_isa() == cpu_isa::ref ? std::vector<std::string>() : pd.refusals();
+    return get_effective_cpu_isa() == get_available_cpu_isas().front() ? std::vector<std::string>()
+                                                                       : pd.refusals();
 }
 
 /// Calls `take` with each problem that nobody else wants.

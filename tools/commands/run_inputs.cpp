@@ -128,7 +128,7 @@ std::vector<std::uint8_t> pseudo_random(const model::tensor &t) {
     return bytes;
 }
 
-/// What is said of images needs one.
+/// Options that describe images need one.
 void check_pixel_options(const input_options &options) {
     const pixel_options &p = options.pixels;
     const char *given = p.resize ? "--resize" : p.scale ? "--scale" : !p.mean.empty() ? "--mean" : "--std";

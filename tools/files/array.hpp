@@ -15,7 +15,7 @@ namespace octet::tools {
 /// What every reader of a file throws: octet::error, which names the file.
 [[noreturn]] void refuse(const std::string &source, const std::string &complaint);
 
-/// Of one array: as much as a file that is read may have, and what an archive may unpack to.
+/// The most bytes of one array: of a file that is read, and of what an archive may unpack to.
 constexpr std::uint64_t most_array_bytes = std::uint64_t{1} << 31;
 
 /// The type of an array's elements, as a .npy file writes it: a kind and a number of bytes.

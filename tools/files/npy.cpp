@@ -162,7 +162,7 @@ struct facts {
     bool is_big_endian, is_fortran;
 };
 
-/// Of a file of `size` bytes that begins so.
+/// The facts of a file of `size` bytes that begins so.
 facts read_facts(const std::vector<std::uint8_t> &file, std::size_t size, const std::string &name) {
     if (file.size() < magic_size + 4 || std::memcmp(file.data(), magic, magic_size) != 0)
         refuse(name, "is no .npy file");

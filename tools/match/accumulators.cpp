@@ -222,7 +222,7 @@ subject subject_of(const description &d, const std::vector<accumulator_scales> &
     return result;
 }
 
-/// Of accumulators to which the bias is added first.
+/// The scalings of accumulators to which the bias is added first.
 std::vector<scaling> after_the_bias(std::vector<scaling> all, std::int32_t bias) {
     if (bias != 0)
         for (scaling &one : all)

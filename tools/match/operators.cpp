@@ -26,7 +26,7 @@ memory::dims with_rows(dim_t rows, const memory::dims &row) {
     return dims;
 }
 
-/// Its rows are images of one line.
+/// True for pooling, whose rows are images of one line.
 bool is_pool(const description &d) {
     return std::string(d.kind->tflite).find("_POOL_2D") != std::string::npos;
 }

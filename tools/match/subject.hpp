@@ -41,7 +41,7 @@ struct subject {
 };
 
 subject make_subject(const description &d);
-/// Of a .tflite or .onnx file with one operator. Errors begin with its path.
+/// The subject of a .tflite or .onnx file with one operator. Errors begin with its path.
 subject make_subject(const std::string &path);
 
 } // namespace octet::match

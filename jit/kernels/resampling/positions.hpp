@@ -59,7 +59,7 @@ struct resampling_args {
     std::int64_t count;
     void *dst;
     std::int64_t dst_step;       ///< elements between positions; bytes for copy
-    const std::uint32_t *params; ///< planes of the first column block
+    const std::uint32_t *params; ///< parameter vectors of the first column block
     const void *const *full;     ///< as dot_args
     std::int64_t to_next_line;   ///< from high_line to what the next line is to find in the caches
 };

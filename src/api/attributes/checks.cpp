@@ -51,22 +51,18 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
     const auto fail = [&](const auto &...parts) {
         throw_invalid(support.operation, ": post-op ", index, ": ", parts...);
     };
-    const auto check_sum_type = [&](data_type type) {
-        if (type != data_type::undef && memory::data_type_size(type) != memory::data_type_size(dst.data_type))
+    const post_op_facts &facts = facts_of(entry);
+    if (const std::optional<data_type> type = type_of_dst_before(entry)) {
+        if (*type != data_type::undef &&
+            memory::data_type_size(*type) != memory::data_type_size(dst.data_type))
             fail("sum reads the destination as a type of another size");
-    };
-    if (const auto *op = std::get_if<post_op::sum>(&entry))
-        check_sum_type(op->type);
-    if (facts_of(entry).adds_codes && dst.data_type != data_type::s8 && dst.data_type != data_type::u8)
-        fail("an addition of codes needs an 8-bit destination");
-    if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
-        check_sum_type(op->type);
-        if (is_real(dst.data_type) && op->type == data_type::undef)
-            fail("rescaled_sum needs an integer destination");
+        if (!facts.gives_f32 && is_real(dst.data_type) && *type == data_type::undef)
+            fail(facts.name, " needs an integer destination");
     }
-    if (const auto *op = std::get_if<post_op::prelu>(&entry))
-        if (op->mask >= 1 << dst.ndims)
-            fail("prelu mask ", op->mask, " for ", dst.ndims, " dimensions");
+    if (facts.adds_codes && dst.data_type != data_type::s8 && dst.data_type != data_type::u8)
+        fail("an addition of codes needs an 8-bit destination");
+    if (const std::optional<int> mask = weights_mask_of(entry); mask && *mask >= 1 << dst.ndims)
+        fail(facts.name, " mask ", *mask, " for ", dst.ndims, " dimensions");
     if (const memory_desc *src1 = src1_of(entry)) {
         bool fits = src1->ndims == dst.ndims;
         for (int d = 0; fits && d < dst.ndims; d++)

@@ -26,7 +26,7 @@ void require_known(const attribute_support &support, const char *name, const mas
 }
 
 scale_derivation derivation_of(const attribute_support &support, const rule_facts &facts, bool is_one_scale) {
-    if (facts.is_tflite)
+    if (facts.of == operators::tflite)
         return is_one_scale ? support.tflite_derivation : scale_derivation::tflite_f64;
     if (facts.real.has_f32_factor)
         return scale_derivation::ort_f32;

@@ -101,7 +101,7 @@ void check_quantization(const tensor &t, const subject &who) {
                    type_text(t));
 }
 
-/// Of passes, which say where images lie so.
+/// Checks what passes say of images that lie channels-last.
 void check_layout(const tensor &t, const subject &who) {
     if (t.is_channels_last && (t.dims.size() < 3 || t.dims.size() > 5))
         refuse(who + " is channels-last with " + std::to_string(t.dims.size()) +

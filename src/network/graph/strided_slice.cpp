@@ -14,9 +14,9 @@ struct range {
     dim_t first, count;
     range(dim_t size, dim_t begin, dim_t end, dim_t stride, bool from_start, bool to_end, bool is_one) {
         const dim_t lowest = stride > 0 ? 0 : -1, highest = stride > 0 ? size : size - 1;
-        const auto place = [&](dim_t i) { return std::clamp(i < 0 ? i + size : i, lowest, highest); };
-        first = !from_start ? place(begin) : stride > 0 ? lowest : highest;
-        const dim_t stop = is_one ? first + 1 : !to_end ? place(end) : stride > 0 ? highest : lowest;
+        const auto clamped = [&](dim_t i) { return std::clamp(i < 0 ? i + size : i, lowest, highest); };
+        first = !from_start ? clamped(begin) : stride > 0 ? lowest : highest;
+        const dim_t stop = is_one ? first + 1 : !to_end ? clamped(end) : stride > 0 ? highest : lowest;
         const dim_t step = is_one ? 1 : stride;
         count = std::max<dim_t>(0, (stop - first + step + (step > 0 ? -1 : 1)) / step);
         if (is_one && (first < 0 || first >= size))

@@ -22,7 +22,7 @@ struct rounded_block {
     float scale, sum; ///< of all elements, as they are after rounding
 };
 
-/// Of 16 lanes, then of their halves. A NaN is forgotten where it comes first of two, and makes the other be forgotten where
+/// The maximum over 16 lanes, then over their halves. A NaN is forgotten where it comes first of two, and makes the other be forgotten where
 /// it comes second.
 float highest_of(const float *x, dim_t count) {
     const auto larger = [](float a, float b) { return a > b ? a : b; };

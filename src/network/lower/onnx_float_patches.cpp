@@ -14,8 +14,8 @@ class patch_windows {
 public:
     struct axis {
         dim_t in = 1, out = 1, kernel = 1, stride = 1, step = 1, pad = 0, memory = 0;
-        /// Of a tap, in memory; -1: outside the image.
-        dim_t place(dim_t o, dim_t tap) const {
+        /// The offset of a tap in memory; -1: outside the image.
+        dim_t source_index(dim_t o, dim_t tap) const {
             const dim_t p = o * stride + tap * step - pad;
             return p >= 0 && p < in ? p * memory : -1;
         }
@@ -42,8 +42,8 @@ public:
 
 /// The element of one channel that a tap meets, or 0 outside.
 float element(const patch_windows::axis *axes, const float *x, const dim_t *o, const dim_t *tap) {
-    const dim_t z = axes[0].place(o[0], tap[0]), y = axes[1].place(o[1], tap[1]),
-                w = axes[2].place(o[2], tap[2]);
+    const dim_t z = axes[0].source_index(o[0], tap[0]), y = axes[1].source_index(o[1], tap[1]),
+                w = axes[2].source_index(o[2], tap[2]);
     return z < 0 || y < 0 || w < 0 ? 0.f : x[z + y + w];
 }
 

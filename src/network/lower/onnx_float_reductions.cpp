@@ -131,15 +131,16 @@ private:
 /// Each channel of each image minus its mean, over its deviation.
 class instance_normalization final : public step {
 public:
-    instance_normalization(const lowering &l, dim_t planes, dim_t channels, dim_t size, float epsilon)
+    instance_normalization(const lowering &l, dim_t instances, dim_t channels, dim_t size, float epsilon)
         : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), shift_(l.input_buffer(2)),
-          dst_(l.output_buffer()), planes_(planes), channels_(channels), size_(size), epsilon_(epsilon) {}
+          dst_(l.output_buffer()), instances_(instances), channels_(channels), size_(size),
+          epsilon_(epsilon) {}
 
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);
         float *y = m.at<float>(dst_);
         const auto n = static_cast<float>(size_);
-        for (dim_t p = 0; p < planes_; p++, x += size_, y += size_) {
+        for (dim_t p = 0; p < instances_; p++, x += size_, y += size_) {
             const float mean = sum_over_lanes(size_, [&](dim_t k) { return x[k]; }) / n;
             const float variance =
                 sum_over_lanes(size_, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
@@ -151,13 +152,13 @@ public:
     }
     std::string implementation() const override { return "loop"; }
     std::string explain() const override {
-        return "a plain loop over " + std::to_string(planes_) + " images of " + std::to_string(size_) +
+        return "a plain loop over " + std::to_string(instances_) + " images of " + std::to_string(size_) +
                " elements";
     }
 
 private:
     buffer src_, scale_, shift_, dst_;
-    dim_t planes_, channels_, size_;
+    dim_t instances_, channels_, size_;
     float epsilon_;
 };
 
@@ -167,12 +168,13 @@ std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     if (x.dims.size() < 3 || y.dims != x.dims || element_count(x.dims) == 0)
         refuse("input " + to_text(x.dims) + " is no batch of images");
-    const dim_t planes = x.dims[0] * x.dims[1];
+    const dim_t instances = x.dims[0] * x.dims[1];
     for (const std::size_t i : {1u, 2u})
         if (element_count(l.input(i, {data_type::f32}).dims) != x.dims[1])
             refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
                    ") is not one value for each of " + std::to_string(x.dims[1]) + " channels");
-    return std::make_unique<instance_normalization>(l, planes, x.dims[1], element_count(x.dims) / planes,
+    return std::make_unique<instance_normalization>(l, instances, x.dims[1],
+                                                    element_count(x.dims) / instances,
                                                     l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f);
 }
 

@@ -12,7 +12,7 @@
 namespace octet::model {
 namespace {
 
-/// Of a row that begins `place` elements behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two of
+/// Adds a row that begins `place` elements behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two of
 /// them take turns; then their halves, what comes before the first, and what is left.
 float sum_of_row(const float *x, dim_t n, dim_t place) {
     const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,

@@ -1,5 +1,5 @@
 // ONNX Runtime's Resize on its own arithmetic: a coordinate for each index of an axis, in binary32, and from it the nearest
-// element or, of planes, the weights of four or 16. Tables of them are made here, plain loops use them.
+// element or, of images, the weights of four or 16. Tables of them are made here, plain loops use them.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -152,22 +152,22 @@ private:
     std::vector<std::vector<dim_t>> offsets_; ///< by axis
 };
 
-// ---- linear, of planes
+// ---- bilinear
 
 class linear_step final : public step {
 public:
     linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
-          columns_(weights_of(l, columns)), plane_(rows.in * columns.in), row_(columns.in) {}
+          columns_(weights_of(l, columns)), image_(rows.in * columns.in), row_(columns.in) {}
 
     void run(const stream &, const run_memory &m) const override {
         switch (dst_.get_desc().data_type()) {
         case data_type::f32:
-            return planes<float>(m);
+            return images<float>(m);
         case data_type::u8:
-            return planes<std::uint8_t>(m);
+            return images<std::uint8_t>(m);
         default:
-            return planes<std::int8_t>(m);
+            return images<std::int8_t>(m);
         }
     }
     std::string implementation() const override { return "loop"; }
@@ -193,11 +193,11 @@ private:
         return all;
     }
 
-    template <typename T> void planes(const run_memory &m) const {
+    template <typename T> void images(const run_memory &m) const {
         const T *src = m.at<T>(src_);
         T *dst = m.at<T>(dst_);
         const auto size = static_cast<dim_t>(rows_.size() * columns_.size());
-        for (dim_t left = element_count(dst_.get_desc().dims()); left > 0; left -= size, src += plane_)
+        for (dim_t left = element_count(dst_.get_desc().dims()); left > 0; left -= size, src += image_)
             for (const weighted &y : rows_)
                 for (const weighted &x : columns_) {
                     const T *near = src + y.near * row_, *far = src + y.far * row_;
@@ -213,10 +213,10 @@ private:
 
     buffer src_, dst_;
     std::vector<weighted> rows_, columns_;
-    dim_t plane_, row_;
+    dim_t image_, row_;
 };
 
-// ---- cubic, of planes
+// ---- bicubic
 
 /// First along the rows of the source, then along its columns, as sums of four in order.
 class cubic_step final : public step {
@@ -327,9 +327,9 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
         return std::make_unique<nearest_step>(l, axes);
     const std::size_t rank = axes.size();
     const auto stays = [&](std::size_t d) { return axes[d].scale == 1.f && axes[d].in == axes[d].out; };
-    const bool is_plane = rank == 2 || (rank == 4 && stays(0) && stays(1));
+    const bool is_image = rank == 2 || (rank == 4 && stays(0) && stays(1));
     const bool is_cubic = mode == resize_mode::cubic;
-    if (!is_plane || x.type == data_type::s32 || (is_cubic && x.type != data_type::f32))
+    if (!is_image || x.type == data_type::s32 || (is_cubic && x.type != data_type::f32))
         refuse_as_unimplemented(std::string("mode ") + (is_cubic ? "cubic" : "linear") + " of " +
                                 to_text(x.type) + " " + to_text(x.dims) +
                                 ", allowed are the last two of 2 or 4 dimensions of f32" +

@@ -38,7 +38,7 @@ void split_gelu(ort_graph &g) {
     });
 }
 
-/// What ONNX Runtime made one operator.
+/// Writes as parts what ONNX Runtime made one operator.
 void split_attention(graph &g) {
     std::vector<node> nodes;
     for (node &n : g.nodes) {
@@ -68,7 +68,7 @@ void split_products(ort_graph &g) {
     });
 }
 
-/// Of codes the largest is that of numbers, which have the operators.
+/// The largest code is that of the largest number, and operators of numbers exist.
 void widen_codes(ort_graph &g) {
     g.for_each([&](int i) {
         const bool is_index = g.is(i, "ArgMax");

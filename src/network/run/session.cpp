@@ -10,7 +10,7 @@
 namespace octet::model {
 namespace {
 
-/// What the reader calls a dimension without a name is no other's.
+/// The name that the reader gives a dimension without one is no other's.
 bool has_name(const tensor &input, std::size_t dim) {
     return dim < input.dim_names.size() && !input.dim_names[dim].empty() &&
            input.dim_names[dim] != "dimension " + std::to_string(dim);

@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    /// Of the plan or its source.
+    /// The graph of the plan or of its source.
     template <typename Stored> graph read_graph(const Stored &stored, const std::string &whose) {
         graph g;
         g.framework = text(plan_->framework());

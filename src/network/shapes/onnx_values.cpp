@@ -19,7 +19,7 @@ void size_of(node_shapes &n) { n.set_output(data_type::s32, {}); }
 
 namespace {
 
-/// Of three constant floats: as many as ONNX Runtime counts.
+/// The number of elements of a range of three constant floats, as ONNX Runtime counts them.
 dim_t range_of_floats(const node_shapes &n) {
     double values[3];
     for (const std::size_t i : {0u, 1u, 2u}) {

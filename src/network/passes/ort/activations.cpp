@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t gelu_opset = 20; ///< of the standard operator
 
-/// What a Mul, Add of x and a value is: x; -1.
+/// The operand x of a Mul or Add of x and the given value; -1: it is none.
 int scaled_by(const ort_graph &g, int i, double value) {
     for (std::size_t k = 0; i >= 0 && k < 2; k++)
         if (g.is_value(g.input(i, k), value))

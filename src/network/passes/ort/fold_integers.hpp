@@ -11,7 +11,7 @@ namespace octet::model {
 /// Constants that a network computes from sizes of its tensors.
 struct sized_constants {
     std::set<int> tensors;
-    /// Of those whose shape follows such values, too (positions up to a computed end): which dimensions do.
+    /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed end).
     std::map<int, std::vector<bool>> open_dims;
 };
 

@@ -84,7 +84,7 @@ private:
         rule == rules.end() ? element_wise(n, y) : (this->*rule->second)(n, y);
     }
 
-    /// Of dimensions that are broadcast to each other; 1 is one that the file has.
+    /// The symbol of dimensions that are broadcast to each other; 1 is one that the file has.
     static int joined(int a_symbol, dim_t a_size, int b_symbol, dim_t b_size) {
         if (a_symbol == known && a_size == 1)
             return b_symbol;

@@ -47,7 +47,7 @@ void form_gemm(ort_graph &g, int i) {
     g.become(sum, "Reshape", {result});
 }
 
-/// Of a LayerNormalization's readers three are products and one is a sum, with what is again a sum: the products of an
+/// Three of a LayerNormalization's readers are products and one is a sum, with what is again a sum: the products of an
 /// attention, and the one behind it.
 void add_attention_products(const ort_graph &g, int norm, std::set<int> &kept) {
     const int x = g.output(norm);
@@ -221,7 +221,7 @@ std::optional<taken_order> taken(const order &p) {
 constexpr const char *transposed[] = {"transA", "transB"},
                      *batch_transposed[] = {"transBatchA", "transBatchB"};
 
-/// What moves a batch, only between operands of equally many dimensions.
+/// Takes transposes that move a batch only between operands of equally many dimensions.
 void take_transposes(ort_graph &g, int i) {
     std::optional<taken_order> ways[2];
     for (std::size_t k = 0; k < 2; k++) {

@@ -6,7 +6,7 @@
 namespace octet::model::ort {
 namespace {
 
-/// What alone reads a view and is another one of known sizes; -1.
+/// The only reader of a view, where it is another one of known sizes; -1: none.
 int next_view(const ort_graph &g, int i) {
     const int next = g.only_consumer(g.output(i));
     const bool is_view = g.is(next, "Reshape") || g.is(next, "Squeeze") || g.is(next, "Unsqueeze");

@@ -1,4 +1,4 @@
-// The contents of an epilogue's planes: those known at creation, and those that come with each execution.
+// The contents of an epilogue's parameter vectors: those known at creation, and those that come with each execution.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -31,12 +31,12 @@ T value_for(const masked_values<T> &values, const T *runtime, const memory_desc 
 
 } // namespace
 
-bool epilogue_plan::has_argument_planes() const {
+bool epilogue_plan::has_argument_params() const {
     const auto is_runtime = [](const auto &values) { return values.is_set() && values.runtime; };
-    bool has = planes_.bias >= 0 || is_runtime(e_.output_scales) || is_runtime(e_.src_scales) ||
+    bool has = params_.bias >= 0 || is_runtime(e_.output_scales) || is_runtime(e_.src_scales) ||
                is_runtime(e_.weights_scales) || is_runtime(e_.dst_scales) || is_runtime(e_.dst_zero_points);
-    for (const int plane : planes_.post_op)
-        has = has || plane >= 0;
+    for (const int param : params_.post_op)
+        has = has || param >= 0;
     return has;
 }
 
@@ -47,7 +47,7 @@ void epilogue_plan::fill_constants(dim_t first, dim_t count, std::uint32_t *bloc
 
 void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
                                    const coordinates &outer) const {
-    if (planes_.bias >= 0)
+    if (params_.bias >= 0)
         fill_bias(args, first, count, blocks, outer);
     if (!fill_float_rows(args, first, count, blocks, outer))
         fill(&args, first, count, blocks, outer);
@@ -58,7 +58,7 @@ void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t cou
 bool epilogue_plan::fill_float_rows(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
                                     const coordinates &outer) const {
     struct row {
-        int plane;
+        int param;
         const float *values; ///< of channel `first`
         dim_t stride;
     };
@@ -68,29 +68,29 @@ bool epilogue_plan::fill_float_rows(const arguments &args, dim_t first, dim_t co
         return false;
     std::array<row, 1 + max_post_ops> rows; // nothing is allocated while a primitive runs
     std::size_t used = 0;
-    if (e_.output_scales.runtime && planes_.scale >= 0) {
+    if (e_.output_scales.runtime && params_.scale >= 0) {
         const int mask = e_.output_scales.mask;
         const auto *scales = args.get<const float>(OCTET_ARG_ATTR_OUTPUT_SCALES);
         if (mask != 0 && mask != 1 << dim)
             return false;
-        rows[used++] = {planes_.scale, scales + (mask == 0 ? 0 : first), mask == 0 ? 0 : 1};
+        rows[used++] = {params_.scale, scales + (mask == 0 ? 0 : first), mask == 0 ? 0 : 1};
     }
     for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++) {
-        if (planes_.post_op[k] < 0)
+        if (params_.post_op[k] < 0)
             continue;
         const memory_desc *src1 = src1_of(e_.post_ops[k]);
         if (!src1 || src1->data_type != data_type::f32)
             return false;
         const auto *values = args.get<const float>(operand_of(e_.post_ops[k], k));
         const dim_t stride = src1->dims[dim] == 1 ? 0 : src1->strides[dim];
-        rows[used++] = {planes_.post_op[k], values + broadcast_offset(*src1, channel_at(outer, dim, first)),
+        rows[used++] = {params_.post_op[k], values + broadcast_offset(*src1, channel_at(outer, dim, first)),
                         stride};
     }
-    const dim_t block_words = planes_.count * columns_per_block;
+    const dim_t block_words = params_.count * columns_per_block;
     for (std::size_t n = 0; n < used; n++)
         for (dim_t c = 0; c < count; c += columns_per_block)
             for (dim_t i = 0; i < columns_per_block; i++) // past the last channel it is repeated
-                blocks[c / columns_per_block * block_words + rows[n].plane * columns_per_block + i] =
+                blocks[c / columns_per_block * block_words + rows[n].param * columns_per_block + i] =
                     bits(rows[n].values[std::min(c + i, count - 1) * rows[n].stride]);
     return true;
 }
@@ -101,26 +101,26 @@ void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, s
     const int dim = shape_.channel_dim;
     const dim_t stride = dim < 0 || e_.bias.dims[dim] == 1 ? 0 : e_.bias.strides[dim];
     const dim_t offset = broadcast_offset(e_.bias, outer) + first * stride;
-    const dim_t block_words = planes_.count * columns_per_block;
-    std::uint32_t *plane = blocks + planes_.bias * columns_per_block;
+    const dim_t block_words = params_.count * columns_per_block;
+    std::uint32_t *param = blocks + params_.bias * columns_per_block;
     dim_t done = 0;
     if (e_.bias.data_type == data_type::f32 && stride == 1) // whole blocks of words as they are
         for (; done + columns_per_block <= count; done += columns_per_block)
-            std::memcpy(plane + done / columns_per_block * block_words,
-                        static_cast<const float *>(bias) + offset + done, plane_bytes);
+            std::memcpy(param + done / columns_per_block * block_words,
+                        static_cast<const float *>(bias) + offset + done, param_vector_bytes);
     for (dim_t c = done; c < div_up(count, columns_per_block) * columns_per_block; c++)
-        plane[c / columns_per_block * block_words + c % columns_per_block] =
+        param[c / columns_per_block * block_words + c % columns_per_block] =
             bits(load_f32(bias, e_.bias.data_type, offset + std::min(c, count - 1) * stride));
 }
 
 void epilogue_plan::fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks,
                          const coordinates &outer) const {
-    const dim_t block_words = planes_.count * columns_per_block;
+    const dim_t block_words = params_.count * columns_per_block;
     for (dim_t c = 0; c < count; c += columns_per_block)
         fill_block(args, first + c, first + count - 1, blocks + c / columns_per_block * block_words, outer);
 }
 
-/// The planes of one block that come with the arguments, or without arguments all others.
+/// The parameter vectors of one block that come with the arguments, or without arguments all others.
 void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
                                std::uint32_t *block, const coordinates &outer) const {
     const auto values_at = [&](const auto &values, int arg, const coordinates &at, auto otherwise) {
@@ -130,7 +130,7 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
     const type_range range = range_of(e_.dst.data_type);
     const bool has_runtime_zero_point = e_.dst_zero_points.runtime;
     const bool rule_has_argument = has_runtime_zero_point && facts_of(e_.rule).real.adds_zero_point;
-    const bool has_rule_planes = planes_.rule >= 0 && rule_has_argument == (args != nullptr);
+    const bool has_rule_params = params_.rule >= 0 && rule_has_argument == (args != nullptr);
     fixed_point_multiplier multipliers[columns_per_block];
     double real_scales[columns_per_block];
     std::int32_t zero_points[columns_per_block];
@@ -138,9 +138,9 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         // Columns past the last channel repeat it: their results are computed and not stored.
         const coordinates at =
             channel_at(outer, shape_.channel_dim, std::min(first_channel + i, last_channel));
-        const auto put = [&](int plane, bool is_argument, const auto &word) {
-            if (plane >= 0 && is_argument == (args != nullptr))
-                block[plane * columns_per_block + i] = word();
+        const auto put = [&](int param, bool is_argument, const auto &word) {
+            if (param >= 0 && is_argument == (args != nullptr))
+                block[param * columns_per_block + i] = word();
         };
 
         const bool has_runtime_scales = e_.output_scales.runtime || e_.src_scales.runtime ||
@@ -152,17 +152,17 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
             if (e_.output_scales.is_set())
                 return values_at(e_.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, at, 1.f);
             float factor = scale_at(e_.src_scales, OCTET_ARG_SRC);
-            if (planes_.weights_scale < 0)
+            if (params_.weights_scale < 0)
                 factor = lane::mul(factor, scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS));
             if (facts().factor_has_dst_scale())
                 factor /= scale_at(e_.dst_scales, OCTET_ARG_DST);
             return factor;
         };
-        put(planes_.scale, has_runtime_scales, [&] { return bits(scale()); });
-        put(planes_.minus_magic_bias, has_runtime_scales, [&] { return bits(-0x1p23f * scale()); });
-        put(planes_.weights_scale, has_runtime_scales,
+        put(params_.scale, has_runtime_scales, [&] { return bits(scale()); });
+        put(params_.minus_magic_bias, has_runtime_scales, [&] { return bits(-0x1p23f * scale()); });
+        put(params_.weights_scale, has_runtime_scales,
             [&] { return bits(scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS)); });
-        put(planes_.inverse_dst_scale, has_runtime_scales,
+        put(params_.inverse_dst_scale, has_runtime_scales,
             [&] { return bits(1.f / scale_at(e_.dst_scales, OCTET_ARG_DST)); });
 
         const auto zero_point = [&] {
@@ -171,7 +171,7 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         };
         const bool clamps_f32 = facts().rounds_before_zero_point && ends_in_f32_;
         const bool adds_f32 = is_real(e_.dst.data_type) || (ends_in_f32_ && !clamps_f32);
-        put(planes_.zero_point, has_runtime_zero_point, [&] {
+        put(params_.zero_point, has_runtime_zero_point, [&] {
             const std::int32_t zp = zero_point();
             if (bytes_.adds_zero_point) // in both words
                 return (static_cast<std::uint32_t>(zp) & 0xffff) * 0x10001u;
@@ -181,20 +181,20 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
             const std::int64_t x = std::int64_t{code} - zero_point();
             return clamps_f32 ? bits(static_cast<float>(x)) : static_cast<std::uint32_t>(saturate_s32(x));
         };
-        put(planes_.low, has_runtime_zero_point, [&] { return bound(range.low); });
-        put(planes_.high, has_runtime_zero_point, [&] { return bound(range.high); });
+        put(params_.low, has_runtime_zero_point, [&] { return bound(range.low); });
+        put(params_.high, has_runtime_zero_point, [&] { return bound(range.high); });
 
-        if (has_rule_planes) {
+        if (has_rule_params) {
             multipliers[i] = value_for<fixed_point_multiplier>(e_.multipliers, nullptr, e_.dst, at, {});
             real_scales[i] = value_for<double>(e_.real_scales, nullptr, e_.dst, at, 0.5);
             zero_points[i] = rule_has_argument || !has_runtime_zero_point ? zero_point() : 0;
         }
         for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++)
-            put(planes_.post_op[k], true, [&] { return post_op_word(k, *args, at); });
+            put(params_.post_op[k], true, [&] { return post_op_word(k, *args, at); });
     }
-    if (has_rule_planes)
-        fill_rule_planes(rule_, multipliers, real_scales, zero_points,
-                         block + planes_.rule * columns_per_block);
+    if (has_rule_params)
+        fill_rule_params(rule_, multipliers, real_scales, zero_points,
+                         block + params_.rule * columns_per_block);
 }
 
 /// The per-channel operand of a binary or prelu post-op.
