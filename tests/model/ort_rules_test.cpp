@@ -249,6 +249,18 @@ TEST(OrtRules, APairThatSharesZeroAloneWithTheNextHasAScaleOfZero) {
     EXPECT_EQ(computed(m), std::vector<float>(10));
 }
 
+TEST(OrtRules, AProductTakesCodesWithAScaleOfZero) {
+    b m(17);
+    m.input<float>("in", {3, 4});
+    add_pair(m, "in", {"x", 0.02f, 255});
+    add_pair(m, "x", {"y", 0.05f, 0});
+    add_weights(m, {4, 4}, {0.01f, 0.02f, 0.03f, 0.04f}, 1);
+    m.node("MatMul", {"y", "w"}, {"z"});
+    m.output("z");
+    EXPECT_EQ(operators_left(m), "QuantizeLinear MatMulIntegerToFloat");
+    EXPECT_EQ(computed(m), std::vector<float>(12));
+}
+
 TEST(OrtRules, PairsCancelAtTheEndForOneReader) {
     const auto left = [](int readers) {
         b m(17);

@@ -164,7 +164,10 @@ void order_scales(ort_graph &g, int i) {
 }
 
 void split_scales(ort_graph &g, int i) {
-    if (!g.is(i, "MatMulIntegerToFloat") || g.is_constant(g.input(i, 2)) || g.is_constant(g.input(i, 3)))
+    if (!g.is(i, "MatMulIntegerToFloat"))
+        return;
+    const bool has_zero = g.number(g.input(i, 2)) == 0.f || g.number(g.input(i, 3)) == 0.f;
+    if (!has_zero && (g.is_constant(g.input(i, 2)) || g.is_constant(g.input(i, 3))))
         return;
     constexpr std::int64_t as_f32 = 1;
     const int y = g.output(i), bias = g.input(i, 6), real = g.add_like(y),
