@@ -22,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 os.environ.setdefault("OCTET_SOURCE_DIR", ROOT)
 sys.path.insert(0, os.path.join(ROOT, "tests", "serve"))
 import serving  # noqa: E402
+from http2 import INFER, message  # noqa: E402
 
 SIZES = {"FP32": 4, "INT32": 4, "INT16": 2}
 
@@ -108,6 +109,50 @@ def beyond(url, head, body_file, rate, clients, seconds):
     return good / seconds, refused / seconds, failed, [at(0.5), at(0.99), at(0.999)]
 
 
+def grpc_message(server, model):
+    """The same request for gRPC, with its prefix."""
+    inputs, raw = b"", b""
+    for t in json.loads(server.get(f"/v2/models/{model}")[1])["inputs"]:
+        shape = [1 if d < 0 else d for d in t["shape"]]
+        size = SIZES.get(t["datatype"], 1)
+        for d in shape:
+            size *= d
+        inputs += serving.field(5, serving.field(1, t["name"]) + serving.field(2, t["datatype"]) + serving.field(3, b"".join(serving.varint(d) for d in shape)))
+        raw += serving.field(7, bytes(size))
+    return message(serving.field(1, model) + inputs + raw)
+
+
+def measure_grpc(server, model, connections, seconds):
+    """Prints the same for gRPC, with h2load alone: how many were good stands in the server's figures, as every answer has status 200."""
+    asked, log = tempfile.mktemp(), tempfile.mktemp()
+    with open(asked, "wb") as file:
+        file.write(grpc_message(server, model))
+
+    def good_so_far():
+        text = server.get("/metrics", server.metrics)[1].decode()
+        return sum(float(n) for n in re.findall(r'^octet_requests_total\{.*result="ok".*\} (\S+)$', text, re.M))
+
+    def ask(clients, *rate):
+        before = good_so_far()
+        subprocess.run(["h2load", "-t1", f"-c{clients}", f"-D{seconds}", f"--log-file={log}", *rate, "-d", asked, "-H", "content-type: application/grpc",
+                        "-H", "te: trailers", f"http://127.0.0.1:{server.grpc}{INFER}"], capture_output=True, check=True)
+        with open(log) as rows:
+            times = sorted(int(row.split()[2]) / 1000 for row in rows)
+        os.unlink(log)
+        good = good_so_far() - before
+        return good / seconds, len(times) - good, [times[min(len(times) - 1, int(q * len(times)))] for q in (0.5, 0.99, 0.999)]
+
+    capacity, tell = 0, "p50 {:.2f} ms, p99 {:.2f} ms, p99.9 {:.2f} ms"
+    for c in connections:
+        good, _, times = ask(c)
+        print(f"  gRPC, {c:4} connections: {good:9.1f} good/s, {tell.format(*times)}", flush=True)
+        capacity = max(capacity, good)
+    for share in (0.5, 1.0, 2.0):
+        good, others, times = ask(64, f"--rps={capacity * share / 64:g}")
+        print(f"  gRPC, {100 * share:3.0f} % of that: {good:9.1f} good/s, {others:.0f} others; {tell.format(*times)}", flush=True)
+    os.unlink(asked)
+
+
 def in_process(octet, path, threads, seconds):
     """Runs per second of that many threads without a server (in_process.cpp), counted as answers are: over the whole time."""
     program = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(octet))), "bench", "serve_in_process")
@@ -151,6 +196,7 @@ def main():
         body.write(head + tensors)
         body.close()
         capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 4, 8, 16, 64), args.seconds)
+        measure_grpc(server, name, (2, 4, 8, 16, 64), args.seconds)
     again = in_process(args.octet, path, args.workers, args.seconds)
     print(f"  in process, again: {again:.1f} runs/s; served {200 * capacity / (alone + again):.0f} % of that")
     if args.peer:

@@ -14,10 +14,10 @@ namespace octet::serve {
 
 class received_body {
 public:
-    /// The byte at `aligned_at` lies where a network reads a tensor without a copy.
+    /// `first`: bytes that it has memory for at the beginning. The byte at `aligned_at` lies where a network reads a tensor without a copy.
     received_body(receive_budget &budget, std::shared_ptr<std::atomic<std::size_t>> client, std::size_t size,
-                  std::size_t aligned_at = 0)
-        : held(budget, std::move(client)), size_(size), aligned_at_(aligned_at) {}
+                  std::size_t first, std::size_t aligned_at = 0)
+        : held(budget, std::move(client)), size_(size), first_(first), aligned_at_(aligned_at) {}
 
     receive_budget::share held;
     std::size_t missing() const { return size_ - arrived_; }
@@ -25,10 +25,10 @@ public:
 
     /// Where the next bytes go, `expected` or more of them if so many are missing. Throws std::bad_alloc.
     std::pair<char *, std::size_t> room(std::size_t expected = 1) {
-        constexpr std::size_t first = std::size_t(1) << 20, factor = 4, alignment = 64;
+        constexpr std::size_t factor = 4, alignment = 64;
         if (!begin_ || arrived_ + std::min(expected, missing()) > capacity_) {
             const std::size_t capacity =
-                std::min(size_, std::max({first, factor * capacity_, arrived_ + expected}));
+                std::min(size_, std::max({first_, factor * capacity_, arrived_ + expected}));
             std::unique_ptr<char[]> memory(new char[capacity + alignment]); // not zeroed
             char *const begin =
                 memory.get() + -(reinterpret_cast<std::uintptr_t>(memory.get()) + aligned_at_) % alignment;
@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    const std::size_t size_, aligned_at_;
+    const std::size_t size_, first_, aligned_at_;
     std::unique_ptr<char[]> memory_;
     char *begin_ = nullptr;
     std::size_t arrived_ = 0, capacity_ = 0;

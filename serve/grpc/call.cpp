@@ -9,10 +9,10 @@ namespace octet::serve {
 namespace {
 
 constexpr int internal_status = 13, unimplemented_status = 12;
-constexpr std::size_t prefix_bytes = 5,
-                      bytes_of_call = 2048; ///< what a call and its stream take without a message
+constexpr std::size_t prefix_bytes = 5, first_memory = 4096; // of a message that is only announced
+constexpr std::size_t bytes_of_call = 2048 + first_memory;   // with its stream
 
-/// "250m" is 250 ms. No time at all where the text is no such thing.
+/// "250m" is 250 ms. Throws refusal.
 clock::duration time_of(const std::string &text) {
     using namespace std::chrono;
     constexpr std::pair<char, std::int64_t> units[] = {
@@ -118,7 +118,7 @@ void call::begin_message() {
         throw refusal(outcome::too_large, "the message is larger than max: it has " + std::to_string(size) +
                                               " bytes, at most " + std::to_string(most_message()) +
                                               " are taken");
-    body_ = std::make_shared<received_body>(shared_.budget, from_.client, size);
+    body_ = std::make_shared<received_body>(shared_.budget, from_.client, size, first_memory);
 }
 
 /// Works with the message if it is complete; else lets the client send more of it, as what has arrived was counted.

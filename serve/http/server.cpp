@@ -175,7 +175,8 @@ private:
         std::size_t json_size = 0;
         std::from_chars(json.data(), json.data() + json.size(), json_size);
         arrived_ = 0;
-        body_ = std::make_shared<received_body>(shared_.budget, client_, size, json_size);
+        body_ =
+            std::make_shared<received_body>(shared_.budget, client_, size, std::size_t(1) << 20, json_size);
         if (is_chunked)
             return read_chunks();
         with_memory([&] {

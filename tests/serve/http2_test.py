@@ -120,6 +120,12 @@ class Http2Test(unittest.TestCase):
             time.sleep(0.2)
         self.assertLess(self.attack(begin), MOST)
 
+    def test_messages_that_are_announced_take_little(self):
+        def begin(a):
+            yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, 0, s, b"\0\4\0\0\0x") for s in (a.stream() for _ in range(250)))
+            time.sleep(0.5)
+        self.assertLess(self.attack(begin, connections=8), MOST)
+
     def test_headers_without_end(self):
         def endless(*blocks):
             def begin(a):
