@@ -140,7 +140,7 @@ def measure_grpc(server, model, connections, seconds):
             times = sorted(int(row.split()[2]) / 1000 for row in rows)
         os.unlink(log)
         good = good_so_far() - before
-        return good / seconds, len(times) - good, [times[min(len(times) - 1, int(q * len(times)))] for q in (0.5, 0.99, 0.999)]
+        return good / seconds, max(0, len(times) - good), [times[min(len(times) - 1, int(q * len(times)))] for q in (0.5, 0.99, 0.999)]
 
     capacity, tell = 0, "p50 {:.2f} ms, p99 {:.2f} ms, p99.9 {:.2f} ms"
     for c in connections:
