@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks of the sources that need no build: format, the licence of each file, that files and symbols named in comments and pages exist, links
-# and spelling of the pages, and that every public item of include/octet is documented. Prints the figures of scripts/figures.py, too.
+# Checks of the sources: format, the licence of each file, that files and symbols named in comments and pages exist, links and
+# spelling of the pages, that every public item of include/octet is documented, and clang-tidy on changed lines where there is a build.
+# Prints the figures of scripts/figures.py, too.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +37,13 @@ tests/documents_test.sh .
 
 echo "== figures of the structure"
 python3 scripts/figures.py
+
+echo "== clang-tidy"
+if [ -d build/release/include ]; then
+    scripts/tidy.sh
+else
+    echo "no build/release, where headers are generated: changed lines are not checked"
+fi
 
 echo "== doxygen"
 mkdir -p build/doc

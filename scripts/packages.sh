@@ -34,7 +34,7 @@ test=(
     zsh fish                         # completion of the command
     pkg-config                       # the installation
     mmdebstrap busybox-static        # a clean system for the packages, a clean root for the bundle
-    clang-format                     # checks of the sources
+    clang-format clang-tidy          # checks of the sources
     abigail-tools                    # check of the C interface
 )
 docs=(

@@ -194,6 +194,7 @@ std::vector<channel_scalings> same_way_everywhere(const std::vector<std::vector<
 /// The contracts of one rule on accumulators {rows, channels}, the first input.
 void offer_rule(subject &to, requantization_rule rule, const std::vector<accumulator_scales> &channels) {
     std::vector<std::vector<scaling>> all;
+    all.reserve(channels.size());
     for (const accumulator_scales &s : channels)
         all.push_back(scalings_of(rule, s));
     for (const channel_scalings &way : same_way_everywhere(all)) {
