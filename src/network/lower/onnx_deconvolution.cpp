@@ -53,15 +53,6 @@ deconvolution_geometry geometry_of(const lowering &l) {
     return g;
 }
 
-/// Calls work(position) for all positions of three axes, the last first.
-template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {
-    dim_t at[3];
-    for (at[0] = 0; at[0] < z; at[0]++)
-        for (at[1] = 0; at[1] < y; at[1]++)
-            for (at[2] = 0; at[2] < w; at[2]++)
-                work(at);
-}
-
 class deconvolution_step final : public step {
 public:
     deconvolution_step(const lowering &l, const deconvolution_geometry &g, buffer given)

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the two orders of sums of a convolution on floats share.
+// What the orders of sums of convolutions on floats, transposed ones too, share.
 
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
@@ -25,5 +25,14 @@ void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::
 /// As products of matrices for each group: patches of the image, channel by channel, times the weights.
 std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes &s,
                                              const window_geometry &g);
+
+/// Calls work(position) for all positions of three axes, the last first.
+template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {
+    dim_t at[3];
+    for (at[0] = 0; at[0] < z; at[0]++)
+        for (at[1] = 0; at[1] < y; at[1]++)
+            for (at[2] = 0; at[2] < w; at[2]++)
+                work(at);
+}
 
 } // namespace octet::model

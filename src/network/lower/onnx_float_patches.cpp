@@ -47,15 +47,6 @@ float element(const patch_windows::axis *axes, const float *x, const dim_t *o, c
     return z < 0 || y < 0 || w < 0 ? 0.f : x[z + y + w];
 }
 
-/// Calls work(position) for all positions of three axes, the last first.
-template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {
-    dim_t at[3];
-    for (at[0] = 0; at[0] < z; at[0]++)
-        for (at[1] = 0; at[1] < y; at[1]++)
-            for (at[2] = 0; at[2] < w; at[2]++)
-                work(at);
-}
-
 class patches_step final : public step {
 public:
     patches_step(const lowering &l, buffer patches, const patch_windows &w)

@@ -3,11 +3,13 @@
 // without the formats' libraries.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <optional>
 
 #include "network/graph/file.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
 #include "octet/network.hpp"
+#include "octet/onnx_graph.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -63,6 +65,17 @@ network::network(const std::string &path, const network_options &options)
 network::network(const void *bytes, std::size_t size, const std::string &name, const network_options &options)
     : network(
           named(name, model::read_network(static_cast<const std::uint8_t *>(bytes), size, name), options)) {}
+
+std::vector<refused_node> refused_nodes(const std::string &path, const network_options &options) {
+    std::optional<model::graph> g;
+    try {
+        g = model::read_network(path);
+    } catch (const error &e) {
+        if (e.status != status::unimplemented)
+            throw;
+    }
+    return refused_nodes(g ? std::move(*g) : model::read_onnx_structure(path), options);
+}
 
 } // namespace v0
 } // namespace octet

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <set>
 
 #include "network/graph/graph.hpp"
@@ -164,17 +163,6 @@ std::vector<refused_node> refused_nodes(model::graph g, const network_options &o
             size = size < 0 ? any : size;
         }
     return model::questioned_graph(std::move(g), options).answers();
-}
-
-std::vector<refused_node> refused_nodes(const std::string &path, const network_options &options) {
-    std::optional<model::graph> g;
-    try {
-        g = model::read_network(path);
-    } catch (const error &e) {
-        if (e.status != status::unimplemented)
-            throw;
-    }
-    return refused_nodes(g ? std::move(*g) : model::read_onnx_structure(path), options);
 }
 
 std::string why_not_supported(const operator_query &query, const network_options &options) {
