@@ -360,5 +360,169 @@ TEST(OrtRules, AConvolutionOnCodesTakesComputedWeights) {
     EXPECT_EQ(results[0], results[1]);
 }
 
+/// x / sqrt(mean of squares + epsilon) * scale, of x in dimensions whose last is 4.
+b norm_of_rows(const b::dims &dims, std::int64_t axis, const b::dims &epsilon) {
+    b m(13);
+    m.input<float>("x", dims);
+    m.scalar<float>("two", 2);
+    m.node("Pow", {"x", "two"}, {"squares"});
+    b::set(m.node("ReduceMean", {"squares"}, {"mean"}), "axes", b::dims{axis});
+    m.constant<float>("epsilon", epsilon, {1e-6f});
+    m.node("Add", {"mean", "epsilon"}, {"sum"});
+    m.node("Sqrt", {"sum"}, {"root"});
+    m.node("Div", {"x", "root"}, {"quotient"});
+    m.constant<float>("scale", {4}, {1, 2, 3, 4});
+    m.node("Mul", {"quotient", "scale"}, {"norm"});
+    m.node("Neg", {"norm"}, {"y"});
+    m.output("y");
+    return m;
+}
+memory::dims shape_of_output(const b &m) {
+    const std::vector<std::uint8_t> file = m.finish();
+    const network net(model::read_onnx(file.data(), file.size(), "net.onnx"));
+    return net.get_memory(net.get_graph().outputs.at(0)).get_desc().get_dims();
+}
+
+TEST(OrtRules, ANormNamesItsOnlyAxisFromTheEnd) {
+    EXPECT_EQ(operators_left(norm_of_rows({4}, -1, {})), "SimplifiedLayerNormalization Neg");
+    EXPECT_EQ(operators_left(norm_of_rows({4}, 0, {})), "Pow ReduceMean Add Sqrt Div Mul Neg");
+    EXPECT_EQ(operators_left(norm_of_rows({3, 4}, 1, {})), "SimplifiedLayerNormalization Neg");
+}
+
+/// An epsilon or a row of more dimensions gives the parts more dimensions, but not the operator that takes their place.
+TEST(OrtRules, AnOperatorHasTheShapeOfItsSource) {
+    EXPECT_EQ(shape_of_output(norm_of_rows({3, 4}, -1, {1, 1, 1})), (memory::dims{3, 4}));
+    EXPECT_EQ(computed(norm_of_rows({3, 4}, -1, {1, 1, 1})), computed(norm_of_rows({3, 4}, -1, {})));
+    b m(17);
+    m.input<float>("x", {2, 4});
+    m.node("DynamicQuantizeLinear", {"x"}, {"codes", "scale", "zero"});
+    m.constant<std::int8_t>("w", {4, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    m.node("MatMulInteger", {"codes", "w", "zero"}, {"sums"});
+    b::set(m.node("Cast", {"sums"}, {"real"}), "to", std::int64_t{1});
+    m.scalar<float>("s", 0.5f);
+    m.node("Mul", {"scale", "s"}, {"factor"});
+    m.node("Mul", {"real", "factor"}, {"product"});
+    m.constant<float>("row", {1, 1, 3}, {1, 2, 3});
+    m.node("Add", {"product", "row"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(operators_left(m), "DynamicQuantizeMatMul");
+    EXPECT_EQ(shape_of_output(m), (memory::dims{2, 3}));
+}
+
+/// Equal constants of one element are one, of equal dimensions, and a scale that is read elsewhere forms no product of blocks.
+TEST(OrtRules, AProductOfBlocksHasAScaleOfItsOwn) {
+    const auto left = [](float factor, const b::dims &dims) {
+        b m(17);
+        m.input<float>("x", {3, 4});
+        m.constant<std::int8_t>("codes", {4, 2}, {1, -2, 3, 4, -5, 6, 7, 8});
+        m.scalar<float>("w_scale", 0.25f);
+        m.scalar<std::int8_t>("w_zero", 0);
+        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+        m.node("MatMul", {"x", "w"}, {"product"});
+        m.node("Tanh", {"product"}, {"t"});
+        m.constant<float>("factor", dims, {factor});
+        m.node("Mul", {"t", "factor"}, {"y"});
+        m.output("y");
+        return operators_left(m);
+    };
+    EXPECT_EQ(left(0.5f, {}), "MatMulNBits Tanh Mul");
+    EXPECT_EQ(left(0.25f, {1}), "MatMulNBits Tanh Mul");
+    EXPECT_EQ(left(0.25f, {}), "DequantizeLinear MatMul Tanh Mul");
+}
+
+TEST(OrtRules, AConstantOfWhereGetsCodesThoughTheNetworkGivesTheChoice) {
+    for (const bool is_given : {false, true}) {
+        b m(17);
+        m.input<float>("in", {2, 3});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        m.node("Less", {"in", "x"}, {"condition"});
+        m.scalar<float>("constant", 0.5f);
+        m.node("Where", {"condition", "x", "constant"}, {"choice"});
+        add_pair(m, "choice", {"y", 0.02f, 100});
+        m.output("y");
+        if (is_given)
+            m.output("choice");
+        const std::string left = operators_left(m);
+        EXPECT_EQ(left.find("QLinearWhere") == std::string::npos, is_given) << left;
+        EXPECT_EQ(std::count(left.begin(), left.end(), 'D'), is_given ? 4 : 2) << left; // DequantizeLinear
+    }
+}
+
+std::string moved_before_codes(std::int64_t opset, bool is_pool, bool is_given) {
+    b m(opset);
+    m.input<float>("in", {1, 1, 2, 2});
+    m.node("Tanh", {"in"}, {"t"});
+    if (is_pool)
+        b::set(m.node("MaxPool", {"t"}, {"moved"}), "kernel_shape", b::dims{2, 2});
+    else
+        m.node("Squeeze", {"t"}, {"moved"});
+    add_pair(m, "moved", {"y", 0.02f, 100});
+    m.output("y");
+    if (is_given)
+        m.output("t");
+    return operators_left(m);
+}
+
+TEST(OrtRules, PairsGoUpToWhatNothingElseReads) {
+    EXPECT_EQ(moved_before_codes(13, false, false), "Tanh QuantizeLinear Squeeze DequantizeLinear");
+    EXPECT_EQ(moved_before_codes(13, false, true), "Tanh Squeeze QuantizeLinear DequantizeLinear");
+    EXPECT_EQ(moved_before_codes(12, true, false), "Tanh QuantizeLinear MaxPool DequantizeLinear");
+    EXPECT_EQ(moved_before_codes(11, true, false), "Tanh MaxPool QuantizeLinear DequantizeLinear");
+}
+
+/// A product of codes with a bias whose scale gains a dimension, and a Where that gets codes, or none.
+b gemm_with_bias(bool has_choice) {
+    b m(17);
+    m.input<float>("in", {3, 4});
+    add_pair(m, "in", {"x", 0.02f, 100, true});
+    m.constant<std::int8_t>("codes", {4, 2}, {1, -2, 3, 40, -50, 60, 7, 8});
+    m.scalar<float>("w_scale", 0.01f);
+    m.scalar<std::int8_t>("w_zero", 0);
+    m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+    m.constant<float>("bias", {2}, {0.3f, -0.4f});
+    m.node("Gemm", {"x", "w", "bias"}, {"product"});
+    add_pair(m, "product", {"y", 0.02f, 100});
+    m.output("y");
+    if (has_choice) {
+        add_pair(m, "in", {"a", 0.05f, 7});
+        m.node("Less", {"in", "a"}, {"condition"});
+        m.scalar<float>("constant", 0.5f);
+        m.node("Where", {"condition", "a", "constant"}, {"choice"});
+        add_pair(m, "choice", {"z", 0.05f, 7});
+        m.output("z");
+    }
+    return m;
+}
+
+TEST(OrtRules, ABiasIsFoldedOnceAnotherTransformerHasChangedTheGraph) {
+    EXPECT_EQ(operators_left(gemm_with_bias(false)),
+              "QuantizeLinear Mul Div Round Cast QGemm DequantizeLinear");
+    const std::string left = operators_left(gemm_with_bias(true));
+    EXPECT_EQ(left.find("Round"), std::string::npos) << left;
+    EXPECT_NE(left.find("QGemm"), std::string::npos) << left;
+    EXPECT_EQ(computed(gemm_with_bias(false)), computed(gemm_with_bias(true)));
+}
+
+/// s8 that became u8 has lost the dimensions of its zero point.
+TEST(OrtRules, AGemmTakesNoListOfOneScaleFromSignedCodes) {
+    const auto left = [](const char *op, bool is_list) {
+        b m(17);
+        m.input<float>("in", {3, 4});
+        m.input<float>("kernel", {4, 2});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        m.constant<float>("w_scale", is_list ? b::dims{1} : b::dims{}, {0.01f});
+        m.constant<std::int8_t>("w_zero", is_list ? b::dims{1} : b::dims{}, {3});
+        m.node("QuantizeLinear", {"kernel", "w_scale", "w_zero"}, {"codes"});
+        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+        m.node(op, {"x", "w"}, {"product"});
+        add_pair(m, "product", {"y", 0.02f, 100});
+        m.output("y");
+        return operators_left(m);
+    };
+    EXPECT_NE(left("Gemm", false).find("QGemm"), std::string::npos);
+    EXPECT_EQ(left("Gemm", true).find("QGemm"), std::string::npos);
+    EXPECT_NE(left("MatMul", true).find("QLinearMatMul"), std::string::npos);
+}
+
 } // namespace
 } // namespace octet::tests

@@ -11,10 +11,10 @@ namespace {
 constexpr std::int64_t norm_opset = 17;
 constexpr float default_epsilon = 1e-5f;
 
-/// The source of a ReduceMean over the last dimension alone, which stays as 1; -1.
+/// The source of a ReduceMean over the last dimension alone, which stays as 1; -1. The only dimension has to be named from the end.
 int mean_of_rows(const ort_graph &g, int mean) {
     const int x = mean < 0 ? -1 : g.input(mean, 0);
-    if (!g.is_float(x) || g.rank(x) < 2 || g.rank(g.output(mean)) != g.rank(x))
+    if (!g.is_float(x) || g.rank(x) < 1 || g.rank(g.output(mean)) != g.rank(x))
         return -1;
     const auto rank = static_cast<std::int64_t>(g.rank(x));
     std::vector<std::int64_t> axes = g.attribute(mean, "axes", std::vector<std::int64_t>{});
@@ -24,7 +24,7 @@ int mean_of_rows(const ort_graph &g, int mean) {
         const auto values = values_of<std::int32_t>(g.tensor_at(given));
         axes.assign(values.begin(), values.end());
     }
-    return axes.size() == 1 && (axes[0] == -1 || axes[0] == rank - 1) ? x : -1;
+    return axes.size() == 1 && (axes[0] == -1 || (axes[0] == rank - 1 && rank > 1)) ? x : -1;
 }
 
 /// What follows the mean of squares v up to a root: v + epsilon, either way or only behind. No root: -1.
@@ -81,6 +81,7 @@ void form_layer_norm(ort_graph &g, int mean) {
                        {x, scale, shift},
                        {},
                        {{"axis", std::int64_t{-1}}, {"epsilon", r.epsilon}}});
+    g.give_shape(g.output(sum), g.dims(x)); // an epsilon may have had more dimensions
     for (const int i : {mean, power, variance, r.sum, r.root, quotient, product})
         g.remove(i);
     for (const int i : differences)
@@ -119,6 +120,7 @@ void form_simplified_layer_norm(ort_graph &g, int power) {
                            {x, scale},
                            {},
                            {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}}});
+    g.give_shape(g.output(product), g.dims(x));
     for (const int i : {power, mean, r.sum, r.root, quotient})
         g.remove(i);
 }

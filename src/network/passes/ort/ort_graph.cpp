@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/shapes/node_shapes.hpp"
+
 namespace octet::model {
 
 // ---- Nodes
@@ -56,6 +58,20 @@ int ort_graph::reader(int t, const char *op) const {
     return is(i, op) ? i : -1;
 }
 
+int ort_graph::only_node_reading(int t) const {
+    int reader = -1;
+    if (t < 0)
+        return -1;
+    for (const int i : consumers(t)) {
+        if (i < 0 || i == reader)
+            continue;
+        if (reader >= 0)
+            return -1;
+        reader = i;
+    }
+    return reader;
+}
+
 bool ort_graph::is_graph_output(int t) const {
     const std::vector<int> &readers = consumers(t);
     return std::find(readers.begin(), readers.end(), -1) != readers.end();
@@ -77,6 +93,22 @@ bool ort_graph::is_value(int t, double value) const {
     constexpr double absolute = 1e-8, relative = 1e-5;
     const auto c = scalar(t);
     return c && std::abs(static_cast<double>(*c) - value) <= absolute + relative * std::abs(value);
+}
+
+std::size_t ort_graph::readers_of_constant(int t) {
+    std::set<int> readers;
+    const auto add = [&](int constant) {
+        for (const int i : consumers(constant))
+            if (i >= 0 && !is_removed(i))
+                readers.insert(i);
+    };
+    add(t);
+    const std::optional<float> value = scalar(t);
+    const int all = static_cast<int>(get_graph().tensors.size());
+    for (int other = 0; value && other < all; other++)
+        if (other != t && is_float_constant(other) && rank(other) == rank(t) && scalar(other) == value)
+            add(other);
+    return readers.size();
 }
 
 bool ort_graph::are_equal(int a, std::size_t a_dim, int b, std::size_t b_dim) const {
@@ -174,6 +206,32 @@ void ort_graph::become(int i, node n) {
     n.outputs = {output(i)};
     n.number = at(i).number;
     replace(i, std::move(n));
+}
+
+void ort_graph::give_shape(int t, const memory::dims &shape) {
+    std::vector<int> changed;
+    if (dims(t) != shape) {
+        get_graph().tensors[static_cast<std::size_t>(t)].dims = shape;
+        changed.push_back(t);
+    }
+    while (!changed.empty()) {
+        const std::vector<int> readers = consumers(changed.back());
+        changed.pop_back();
+        for (const int r : std::set<int>(readers.begin(), readers.end())) {
+            if (r < 0 || is_removed(r) || !facts(r).infer ||
+                std::any_of(at(r).outputs.begin(), at(r).outputs.end(), [](int y) { return y < 0; }))
+                continue;
+            node n = at(r);
+            std::vector<memory::dims> before;
+            for (const int y : n.outputs)
+                before.push_back(dims(y));
+            node_shapes shapes(get_graph(), n);
+            facts(r).infer(shapes);
+            for (std::size_t k = 0; k < before.size(); k++)
+                if (dims(n.outputs[k]) != before[k])
+                    changed.push_back(n.outputs[k]);
+        }
+    }
 }
 
 void ort_graph::set_input(int i, std::size_t k, int t) {

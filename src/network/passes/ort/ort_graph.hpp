@@ -65,6 +65,8 @@ public:
     int writer(int t, const char *op) const;
     /// The only reader of a tensor, which is no output of the network, if it is of that operator; -1.
     int reader(int t, const char *op) const;
+    /// The only node that reads a tensor, which may be an output of the network, too; -1.
+    int only_node_reading(int t) const;
     bool is_graph_output(int t) const;
     /// By a node, not only by who runs the network.
     bool is_read(int t) const;
@@ -88,6 +90,9 @@ public:
     std::optional<float> scalar(int t) const;
     /// Whether a scalar is a value, nearly.
     bool is_value(int t, double value) const;
+
+    /// How many nodes read a constant, or one of equal value and rank, if it has one float: they are one there (ConstantSharing).
+    std::size_t readers_of_constant(int t);
 
     /// Whether two dimensions are known to be equal: both sizes are in the file, or both are open and of one name.
     bool are_equal(int a, std::size_t a_dim, int b, std::size_t b_dim) const;
@@ -133,6 +138,8 @@ public:
     void become(int i, const char *op, std::vector<int> inputs) {
         become(i, node{op, std::move(inputs), {}, {}});
     }
+    /// A tensor gets another shape, and so does what is computed of it.
+    void give_shape(int t, const memory::dims &shape);
     void set_input(int i, std::size_t k, int t);
     void set_attribute(int i, const char *name, model::attribute value);
     /// All readers of one tensor read another one; the network's outputs stay.

@@ -105,7 +105,7 @@ void form_integer_product(ort_graph &g, int i) {
         return;
     const int first = g.input(factors, 0), second = g.input(factors, 1);
     const int a = g.is_constant(first) ? second : first, b = g.other(factors, a);
-    const memory::dims &y = g.dims(g.output(i));
+    const memory::dims y = g.dims(g.output(i));
     const dim_t columns = y.empty() ? 0 : y.back();
     const auto fits = [&](int t, dim_t count) {
         return g.is_float(t) && g.rank(t) <= 1 && element_count(g.dims(t)) == count;
@@ -127,7 +127,9 @@ void form_integer_product(ort_graph &g, int i) {
     g.remove(i);
     if (has_bias)
         g.remove(product);
-    g.become(has_bias ? sum : product, std::move(n));
+    const int last = has_bias ? sum : product;
+    g.become(last, std::move(n));
+    g.give_shape(g.output(last), y); // a row may have had more dimensions
 }
 
 } // namespace

@@ -9,11 +9,11 @@
 namespace octet::model::ort {
 namespace {
 
-/// A constant matrix of 8-bit codes that one node reads, with one scale or one per column.
-std::optional<quantized> matrix_of_codes(const ort_graph &g, int t) {
+/// A constant matrix of 8-bit codes that one node reads, with one scale or one per column, which nothing else reads.
+std::optional<quantized> matrix_of_codes(ort_graph &g, int t) {
     const auto q = g.dequantized(t);
     if (!q || g.only_consumer(t) < 0 || !g.is_constant(q->codes) || !is_code(g.type(q->codes)) ||
-        g.rank(q->codes) != 2 || g.consumers(q->codes).size() != 1)
+        g.rank(q->codes) != 2 || g.consumers(q->codes).size() != 1 || g.readers_of_constant(q->scale) != 1)
         return {};
     const memory::dims &scales = g.dims(q->scale);
     const bool has_columns = scales == memory::dims{g.size(q->codes, 1)} && q->axis == 1;

@@ -46,11 +46,13 @@ void ensure_unique_dq(ort_graph &g) {
 
 namespace {
 
-bool moves_elements(const ort_graph &g, int i) {
+/// MaxPool of earlier opsets is not among them.
+bool moves_elements(ort_graph &g, int i) {
     static const std::set<std::string_view> operators = {"MaxPool", "Reshape",   "Transpose",
                                                          "Squeeze", "Unsqueeze", "Slice"};
+    constexpr std::int64_t pool_opset = 12;
     return i >= 0 && !g.is_removed(i) && operators.count(g.at(i).op) != 0 && g.at(i).outputs.size() == 1 &&
-           g.is_float(g.output(i));
+           g.is_float(g.output(i)) && (!g.is(i, "MaxPool") || g.get_graph().opset >= pool_opset);
 }
 
 class propagation {
@@ -66,7 +68,8 @@ public:
             if (!moves_elements(g_, i) || g_.consumers(t).size() != 1 || g_.only_consumer(t) < 0)
                 return;
             const int x = g_.input(i, 0);
-            if (!g_.is_float(x) || g_.is(g_.producer(x), "DequantizeLinear"))
+            if (!g_.is_float(x) || g_.is(g_.producer(x), "DequantizeLinear") ||
+                (g_.producer(x) >= 0 && g_.only_consumer(x) < 0)) // an input may have other readers
                 return;
             const auto [codes, real] = insert_before(i, x, q);
             g_.set_input(i, 0, real);
@@ -156,10 +159,13 @@ void propagate_qdq(ort_graph &g) {
     g.for_each("DequantizeLinear", [&](int i) { pairs.go_down(i); });
 }
 
-/// A constant beside a DequantizeLinear gets one, so that a Where between codes may be one on codes.
+/// A constant beside a DequantizeLinear gets one, so that a Where between codes may be one on codes. That the network gives out
+/// the choice, too, does not matter.
 void dequantize_where(ort_graph &g) {
     g.for_each("Where", [&](int i) {
-        const int q = g.quantizer_of(g.output(i));
+        int q = g.only_node_reading(g.output(i));
+        if (!g.is(q, "QuantizeLinear"))
+            q = -1;
         for (std::size_t k = 1; q >= 0 && k <= 2; k++) {
             const auto x = g.activation(g.input(i, 3 - k));
             const auto c = g.number(g.input(i, k));
@@ -223,6 +229,7 @@ void make_unsigned(ort_graph &g) {
             return;
         add_128(g, q);
         add_128(g, dq);
+        g.set_attribute(dq, made_unsigned, std::int64_t{1});
         g.get_graph().tensors[static_cast<std::size_t>(codes)].type = data_type::u8;
     });
 }

@@ -104,6 +104,14 @@ private:
         return q && type_of(*q) == data_type::s32 ? std::optional<int>(q->codes) : std::nullopt;
     }
 
+    /// The same of a Gemm, whose scale does not matter.
+    std::optional<int> gemm_bias(int t) const {
+        const int dq = g_.writer(t, "DequantizeLinear"), codes = dq < 0 ? -1 : g_.input(dq, 0);
+        if (t < 0)
+            return -1;
+        return codes >= 0 && g_.type(codes) == data_type::s32 ? std::optional<int>(codes) : std::nullopt;
+    }
+
     /// Whether a bias of codes has the scale of the convolution's sums, as nearly as ONNX Runtime asks, and no zero point.
     bool fits_sums(int bias, const quantized &x, const quantized &w) const {
         constexpr float absolute = 1e-6f, relative = 0.01f;
@@ -178,7 +186,10 @@ private:
         const std::size_t columns = g_.attribute<std::int64_t>(i, "transB", 0) != 0 ? 0 : 1;
         const auto b = weights(g_.input(i, 1), columns);
         const bool has_bias = g_.input(i, 2) >= 0;
-        const auto c = bias(g_.input(i, 2));
+        if (b && g_.rank(b->scale) != 0 &&
+            g_.at(g_.producer(g_.input(i, 1))).attributes.count(made_unsigned) != 0)
+            return;
+        const auto c = gemm_bias(g_.input(i, 2));
         if (!b || !c || a->zero_point < 0 || b->zero_point < 0 ||
             (type_of(*a) == data_type::s8 && type_of(*b) != data_type::s8) ||
             (has_bias && (g_.attribute(i, "beta", 1.f) != 1.f || g_.attribute(i, "alpha", 1.f) != 1.f)) ||

@@ -63,17 +63,17 @@ bool quantize_weights(ort_graph &g, int i) {
     return true;
 }
 
-/// The bias is quantized each time that the network runs: ONNX Runtime does not fold what gives another number of dimensions
-/// than it has noted.
+/// The bias is quantized each time that the network runs, unless another transformer changes the graph before constants are folded
+/// again: ONNX Runtime does not fold what gives another number of dimensions than it has noted.
 void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w) {
-    constexpr std::int64_t as_s32 = 6;
+    constexpr std::int64_t as_s32 = 6, changes = 2;
     const int bias = g.input(i, 2), scale = g.add_like(x.scale), quotient = g.add_like(bias),
               rounded = g.add_like(bias);
     tensor t = g.tensor_at(rounded);
     t.type = data_type::s32;
     const int codes = g.add_tensor(std::move(t));
     const auto insert = [&](const char *op, std::vector<int> inputs, int y) {
-        node n{op, std::move(inputs), {y}, {{not_folded, std::int64_t{1}}}};
+        node n{op, std::move(inputs), {y}, {{not_folded, changes}}};
         if (n.op == std::string("Cast"))
             n.attributes["to"] = as_s32;
         g.insert_before(i, std::move(n));

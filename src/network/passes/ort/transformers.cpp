@@ -74,6 +74,14 @@ constexpr named_transformer transformers[] = {
     {stage::level2, "QDQFinalCleanupTransformer", ort::cancel_pairs},
 };
 
+/// A transformer has changed the graph.
+void count_change(graph &g) {
+    for (node &n : g.nodes)
+        if (const auto left = n.attributes.find(ort::not_folded); left != n.attributes.end())
+            if (auto *changes = std::get_if<std::int64_t>(&left->second); !changes || --*changes <= 0)
+                n.attributes.erase(left);
+}
+
 } // namespace
 
 ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const sized_constants &from_sizes,
@@ -91,6 +99,7 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
                 t.transform(*editor);
                 if (!editor->finish())
                     continue;
+                count_change(g);
                 editor.emplace(g, evaluate, &from_sizes, is_int8_allowed);
                 has_changed = true;
                 history.passes.push_back(std::string(now.name) + "." + std::to_string(step) + " " + t.name);
