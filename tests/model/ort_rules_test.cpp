@@ -524,5 +524,23 @@ TEST(OrtRules, AGemmTakesNoListOfOneScaleFromSignedCodes) {
     EXPECT_NE(left("MatMul", true).find("QLinearMatMul"), std::string::npos);
 }
 
+/// Maxima of 16 channels are in blocks, in which a mean of the image is summed in order.
+TEST(OrtRules, AMeanBehindMaximaIsSummedInOrder) {
+    b m(13);
+    m.input<float>("x", {1, 16, 5, 6});
+    m.scalar<float>("tenth", 0.1f);
+    m.node("Mul", {"x", "tenth"}, {"t"});
+    b::set(m.node("MaxPool", {"t"}, {"maxima"}), "kernel_shape", b::dims{1, 1});
+    m.node("GlobalAveragePool", {"maxima"}, {"y"});
+    m.output("y");
+    const std::vector<float> x = wave(480), means = computed(m);
+    for (std::size_t c = 0; c < 16; c++) {
+        float sum = 0;
+        for (std::size_t i = 0; i < 30; i++)
+            sum += x[c * 30 + i] * 0.1f;
+        EXPECT_EQ(means[c], sum / 30.f) << c;
+    }
+}
+
 } // namespace
 } // namespace octet::tests

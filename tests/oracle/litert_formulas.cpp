@@ -194,10 +194,10 @@ std::int32_t hard_swish(const numbers &x, const numbers &y, std::int32_t q) {
         return std::min<std::int64_t>(std::max<std::int64_t>(v, -32768), 32767);
     };
     const std::int64_t d = 128 * (q - x.zero), pre = times(d, in_16(m.multiplier));
-    std::int64_t t = r.shift > 0 ? sat16(d << (r.shift - 1)) : d;
+    std::int64_t t = r.shift > 0 ? sat16(d * (std::int64_t{1} << (r.shift - 1))) : d;
     t = times(t, in_16(r.multiplier));
     if (r.shift > 0)
-        t = sat16(t << 1);
+        t = sat16(2 * t);
     if (r.shift < 0)
         t = rdp(static_cast<std::int32_t>(t), -r.shift);
     t = (t + 32768) >> 1;

@@ -259,7 +259,7 @@ public:
                 (g_.is_constant(g_.input(i, 0)) || g_.is_constant(g_.input(i, 1))))
                 return scale(i);
             if (g_.is(i, "Conv") ? computes_in_blocks(g_.get_graph(), g_.at(i))
-                                 : keeps(i) && are_in_blocks(i))
+                                 : is_maximum_of_blocks(i) || (keeps(i) && are_in_blocks(i)))
                 in_blocks_.insert(g_.output(i));
         });
     }
@@ -267,6 +267,12 @@ public:
 private:
     static constexpr dim_t channels_of_block = 16;
 
+    /// Of windows of whole blocks, wherever it stands.
+    bool is_maximum_of_blocks(int i) const {
+        const int x = g_.input(i, 0);
+        return g_.is(i, "MaxPool") && g_.at(i).outputs.size() == 1 && g_.is_float(x) && g_.rank(x) == 4 &&
+               g_.dims(x)[1] % channels_of_block == 0;
+    }
     /// Clip and LeakyRelu only as a convolution's own activation.
     bool keeps(int i) const {
         static const std::set<std::string> operators = {"Add", "HardSigmoid", "HardSwish", "MaxPool",
