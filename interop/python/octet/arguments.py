@@ -68,6 +68,7 @@ def own_type(x: Array) -> Any:
 
 
 def need_rank(x: Array, who: str, lowest: int, highest: int) -> None:
+    """Raises ValueError unless `who`, an argument, has from `lowest` to `highest` dimensions."""
     if not lowest <= x.ndim <= highest:
         allowed = highest if lowest == highest else f"{lowest} to {highest}"
         raise ValueError(f"{who} has {x.ndim} dimensions, allowed: {allowed}")
