@@ -250,21 +250,24 @@ TEST(NetworkContexts, SaveToMemory) {
     EXPECT_EQ(refusal([&] { model::read_saved("no plan", 7, "bytes"); }), "bytes: is no saved plan");
 }
 
+/// Copies of the constants, which the graph borrows from now on.
+std::vector<std::vector<std::uint8_t>> lend_constants(model::graph &g) {
+    std::vector<std::vector<std::uint8_t>> lent;
+    for (model::tensor &t : g.tensors)
+        if (t.is_constant) {
+            lent.push_back(t.data.copy());
+            t.data =
+                model::borrowed(lent.back().data(), lent.back().size()); // moving the vector moves no bytes
+        }
+    return lent;
+}
+
 /// The lender's bytes are overwritten as soon as the network is there.
 TEST(NetworkContexts, NeedBorrowedConstantsNoLonger) {
     const model::graph own = image_graph(9, 12);
     network expected(own);
     model::graph g = own;
-    std::vector<std::vector<std::uint8_t>> lent;
-    for (model::tensor &t : g.tensors)
-        if (t.is_constant)
-            lent.push_back(t.data.copy());
-    std::size_t next = 0;
-    for (model::tensor &t : g.tensors)
-        if (t.is_constant) {
-            t.data = model::borrowed(lent[next].data(), lent[next].size());
-            next++;
-        }
+    std::vector<std::vector<std::uint8_t>> lent = lend_constants(g);
     network net(std::move(g));
     for (auto &bytes : lent)
         std::fill(bytes.begin(), bytes.end(), std::uint8_t{0x55});
@@ -282,16 +285,7 @@ TEST(NetworkContexts, UnpackBorrowedConstantsForOtherSizes) {
     for (const int t : own.inputs)
         own.tensors[static_cast<std::size_t>(t)].dim_names = {"batch", "", "", ""};
     model::graph g = own;
-    std::vector<std::vector<std::uint8_t>> lent;
-    for (const model::tensor &t : g.tensors)
-        if (t.is_constant)
-            lent.push_back(t.data.copy());
-    std::size_t next = 0;
-    for (model::tensor &t : g.tensors)
-        if (t.is_constant) {
-            t.data = model::borrowed(lent[next].data(), lent[next].size());
-            next++;
-        }
+    std::vector<std::vector<std::uint8_t>> lent = lend_constants(g);
     network net(std::move(g)), expected(own);
     net.resize({2}); // while they are there
     net.forget_borrowed();
