@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include <malloc.h>
@@ -37,6 +38,18 @@ void read_tokens(const std::string &path, token &tokens) {
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     if (tokens.set(text) == 0)
         throw error(status::invalid_arguments, path + ": has no token");
+}
+
+/// Throws octet::error where two models have one name, before anything is loaded.
+void check_names(const std::vector<model_source> &sources) {
+    std::map<std::string, std::string> files;
+    for (const model_source &s : sources) {
+        const std::string file = s.path.empty() ? "the one of --demo" : s.path;
+        const auto [other, is_new] = files.emplace(s.name, file);
+        if (!is_new)
+            throw error(status::invalid_arguments,
+                        "two models are called '" + s.name + "': " + other->second + " and " + file);
+    }
 }
 
 /// CPUs that the process may use, which Octet knows: affinity and quota.
@@ -75,6 +88,7 @@ struct server::state {
     std::unique_ptr<listener> http, scrapes, calls;
 
     explicit state(const server_options &o) : options(o), out(o.access_log) {
+        check_names(options.sources);
         if (options.workers == 0)
             options.workers = usable_cpus();
         if (options.most_total_bytes == 0)
@@ -124,8 +138,10 @@ struct server::state {
 
     void listen() {
         listen_options o;
-        const auto on = [&](const std::string &address, const char *protocol) {
+        constexpr std::size_t bytes_of_http = std::size_t(24) << 10, bytes_of_grpc = std::size_t(48) << 10;
+        const auto on = [&](const std::string &address, const char *protocol, std::size_t bytes) {
             o.address = address;
+            o.bytes_of_connection = bytes;
             o.count = [&gauge = figures.connections(protocol)](int more) { gauge.Increment(more); };
             return o;
         };
@@ -139,19 +155,20 @@ struct server::state {
         o.key = options.key;
         o.client_authority = options.client_authority;
         if (options.http != "off")
-            http = listen_http(on(options.http, "http"), *receiving,
+            http = listen_http(on(options.http, "http", bytes_of_http), *receiving,
                                handlers([this](const http_request &r, const rest::answering &to) {
                                    return paths->handle(r, to);
                                }));
         if (options.grpc != "off")
-            calls = listen_grpc(on(options.grpc, "grpc"), *receiving, *requests, secret);
+            calls = listen_grpc(on(options.grpc, "grpc", bytes_of_grpc), *receiving, *requests, secret);
         o.threads = 1;
         o.certificate.clear();
         o.client_authority.clear();
         o.most_connections = 64;
-        if (options.metrics != "off")
+        if (options.metrics !=
+            "off") // probes find the server also where requests fill the memory: they count nothing
             scrapes = listen_http(
-                on(options.metrics, "metrics"), *receiving,
+                on(options.metrics, "metrics", 0), *receiving,
                 handlers([this](const http_request &r,
                                 const rest::answering &to) -> std::shared_ptr<const service::call> {
                     if (r.target.substr(0, 11) == "/v2/health/")

@@ -117,8 +117,7 @@ void repository::stop() {
 
 void repository::add(const model_source &source, const model_config &config) {
     const std::lock_guard<std::mutex> lock(scan_mutex_);
-    if (!fixed_.insert(source.name).second)
-        throw error(status::invalid_arguments, "two models are called '" + source.name + "'");
+    fixed_.insert(source.name);
     entry e;
     const auto start = clock::now();
     e.model = load_checked(source, config, "");

@@ -43,7 +43,7 @@ public:
     repository(scheduler &s, metrics &m, report log, repository_options options = {});
     ~repository();
 
-    /// A model that stays. Throws octet::error.
+    /// A model that stays, with a name that no other has. Throws octet::error.
     void add(const model_source &source, const model_config &config = {});
     /// Loads all that is in the folder. Throws octet::error if it is no folder.
     void open(const std::string &folder);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <thread>
 
 #include <fcntl.h>
@@ -110,6 +111,9 @@ private:
 void limit_this_process(std::size_t bytes, int workers) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::ofstream("/proc/self/oom_score_adj") << 1000;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    bytes = std::numeric_limits<std::size_t>::max() / 2; // a sanitizer reserves terabytes for its own use
+#endif
     const std::size_t stacks =
         (static_cast<std::size_t>(workers) + 4) * 8 * mebibyte; // which are reserved, not taken
     for (const auto &[kind, most] :
@@ -142,9 +146,10 @@ model_findings try_model(const trial_options &options, const model_source &sourc
         fail(WTERMSIG(other.state()) == SIGKILL
                  ? "loading was killed, which the system does where memory runs out (" + room + ")"
                  : std::string("loading ended with a signal: ") + strsignal(WTERMSIG(other.state())));
-    json answer;
+    if (other.said.empty())
+        fail("loading ended without an answer, exit code " + std::to_string(WEXITSTATUS(other.state())));
     try {
-        answer = read_small_json(other.said);
+        const json answer = read_small_json(other.said);
         if (answer.contains("error"))
             fail(answer["error"].get<std::string>() +
                  (answer["is_memory"].get<bool>() ? ": it does not fit into " + room : ""));
@@ -152,7 +157,7 @@ model_findings try_model(const trial_options &options, const model_source &sourc
         f.is_checked = true;
         return f;
     } catch (const json::exception &) {
-        fail("loading ended without an answer");
+        fail("loading ended with another answer than the server's");
     }
 }
 

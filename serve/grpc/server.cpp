@@ -2,9 +2,11 @@
 //
 // What is read goes through nghttp2 to the calls; what these answer is written when nothing else is being written. Nothing that a client sends
 // takes memory without a bound:
-//   - header blocks: nghttp2 ends a connection after 8 CONTINUATION frames; fields beyond the limit are counted and not kept;
+//   - header blocks: nghttp2 ends a connection after 8 CONTINUATION frames; fields beyond the limit are counted and not kept, and
+//     far beyond it they end the connection;
 //   - streams: 256 at once, each counted in the memory for requests; a thousand in a second that end early end the connection;
 //   - messages: a stream may send 64 KiB, and more of it as what has arrived was counted (call.hpp). The connection's own window is always open;
+//   - buffers: what they take beyond the least counts in the memory for requests, as the connection itself does;
 //   - frames that need an answer: nothing more is read while many wait to be written. Frames that mean nothing are few in a second, or the end.
 // Time is bounded, too: of connections without calls, of messages, of answers that nobody takes, and of clients that do not answer a PING.
 // When the server stops, GOAWAY says so twice: at once, and after the time of grace with the last stream that is served.
@@ -26,7 +28,8 @@ namespace {
 constexpr int most_streams = 256, most_early_ends = 1000,
               most_empty_frames = 10'000; ///< of a second, the last two
 constexpr int connection_window = 16 << 20;
-constexpr std::size_t most_unsent_frames = 512, most_written = std::size_t(256) << 10;
+constexpr std::size_t most_unsent_frames = 512;
+constexpr std::size_t least_buffer = std::size_t(16) << 10, most_buffer = std::size_t(256) << 10;
 
 template <typename T, void (*Delete)(T *)> struct deleter {
     void operator()(T *p) const { Delete(p); }
@@ -54,7 +57,7 @@ std::vector<nghttp2_nv> pairs_of(const wire::fields &fields) {
 
 class session final : public connection, public wire {
 public:
-    session(accepted &&a, const protocol &p) : connection(std::move(a)), protocol_(p), in_(least_read) {}
+    session(accepted &&a, const protocol &p) : connection(std::move(a)), protocol_(p), in_(least_buffer) {}
     ~session() override { end_calls(); }
 
     void start() override {
@@ -142,8 +145,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t least_read = std::size_t(16) << 10, most_read = std::size_t(256) << 10;
-
     /// A stream: its header, then its call.
     struct begun_call {
         call_head head;
@@ -171,18 +172,40 @@ private:
             const auto taken = nghttp2_session_mem_recv(
                 self->h2_.get(), reinterpret_cast<const std::uint8_t *>(self->in_.data()), size);
             self->is_over_ |= taken < 0;
-            if (size == self->in_.size() && size < most_read) // there is more
-                self->in_.resize(2 * size);
-            else if (self->calls_.empty() && self->in_.size() > least_read)
-                self->in_.resize(least_read);
+            self->fit_input(size);
             self->write();
         });
+    }
+
+    // Both buffers double where there is more to read or to write, as long as the memory for requests has room.
+
+    void fit_input(std::size_t got) {
+        const std::size_t size = in_.size();
+        if (got == size && size < most_buffer && held_.grow(size)) {
+            in_.resize(2 * size);
+        } else if (calls_.empty() && size > least_buffer) {
+            held_.shrink(size - least_buffer);
+            std::vector<char>(least_buffer).swap(in_);
+        }
+    }
+    bool has_room_to_write() {
+        if (out_.size() >= most_written_ && most_written_ < most_buffer && held_.grow(2 * most_written_))
+            most_written_ *= 2; // and a vector may have twice the memory that it needs
+        return out_.size() < most_written_;
+    }
+    void drop_written() {
+        out_.clear();
+        if (!calls_.empty() || most_written_ == least_buffer)
+            return;
+        held_.shrink(2 * (most_written_ - least_buffer));
+        most_written_ = least_buffer;
+        std::vector<char>().swap(out_);
     }
 
     void write() {
         if (is_writing_)
             return read();
-        while (out_.size() < most_written) {
+        while (has_room_to_write()) {
             const std::uint8_t *data = nullptr;
             const auto size = nghttp2_session_mem_send(h2_.get(), &data);
             is_over_ |= size < 0;
@@ -200,7 +223,7 @@ private:
                           [self = self()](error_code failed, std::size_t) {
                               self->is_writing_ = false;
                               self->until_ = clock::time_point::max();
-                              self->out_.clear();
+                              self->drop_written();
                               failed ? self->close() : self->write();
                           });
         read();
@@ -267,12 +290,12 @@ private:
         return guarded([&] {
             const auto found = of(user).calls_.find(frame->hd.stream_id);
             if (found == of(user).calls_.end() || found->second.is_called)
-                return; // trailers
-            constexpr std::size_t of_a_field = 32;
+                return;                                        // trailers
+            constexpr std::size_t of_a_field = 32, flood = 16; ///< times the limit
             call_head &head = found->second.head;
             head.bytes += name_size + value_size + of_a_field;
             if (head.bytes > of(user).shared_.options.most_header_bytes)
-                return;
+                return of(user).end_flood(head.bytes > flood * of(user).shared_.options.most_header_bytes);
             const std::string_view key(reinterpret_cast<const char *>(name), name_size);
             for (const auto &[known, to] :
                  {std::pair(":method", &head.method), std::pair(":path", &head.path),
@@ -356,7 +379,7 @@ private:
                            std::size_t size, nghttp2_data_source *, void *user) {
         constexpr std::size_t head_bytes = 9;
         session &s = of(user);
-        if (s.out_.size() >= most_written)
+        if (!s.has_room_to_write())
             return NGHTTP2_ERR_WOULDBLOCK;
         return guarded([&] {
             s.out_.insert(s.out_.end(), head, head + head_bytes);
@@ -382,6 +405,7 @@ private:
     std::unique_ptr<nghttp2_session, deleter<nghttp2_session, nghttp2_session_del>> h2_;
     std::map<int, begun_call> calls_; ///< by stream
     std::vector<char> in_, out_;
+    std::size_t most_written_ = least_buffer; ///< bytes in `out_`
     bool is_reading_ = false, is_writing_ = false;
     bool is_over_ = false, is_ended_ = false; ///< nothing more is read; nor written
     bool has_greeted_ = false, has_warned_ = false, is_goodbye_ = false, has_asked_ = false;

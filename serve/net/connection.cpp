@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection.hpp"
 
+#include <utility>
+
 #include <malloc.h>
 
 namespace octet::serve {
@@ -15,7 +17,21 @@ void give_memory_back() {
 #endif
 }
 
+std::string address_of_client(const tcp::socket &socket) {
+    error_code ignored;
+    asio::ip::address address = socket.remote_endpoint(ignored).address();
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    return address.to_string();
+}
+
 } // namespace
+
+void turn_away(tcp::socket &socket, const listen_options &options) {
+    error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(options.full), ignored);
+}
 
 /// A handler that finds no memory loses its connection, and the loop goes on.
 void loop::run() {
@@ -36,22 +52,19 @@ void loop::start_ticking() {
         const auto now = clock::now();
         for (auto it = connections.begin(); it != connections.end();)
             (*it++)->look(now);
-        // Memory that a burst of bodies took goes back to the system when there was none for a second.
+        // Memory that a burst of bodies took goes back to the system when none came or went for a second.
         constexpr int enough = 10;
-        quiet_ticks = budget.held() > 0 ? 0 : std::min(quiet_ticks + 1, enough + 1);
+        const std::size_t before = std::exchange(held, budget.held());
+        quiet_ticks = held != before ? 0 : std::min(quiet_ticks + 1, enough + 1);
         if (quiet_ticks == enough)
             give_memory_back();
     });
 }
 
 connection::connection(accepted &&a)
-    : stream_(std::move(a.socket), std::move(a.tls)), loop_(a.of), shared_(a.shared) {
-    error_code ignored;
-    asio::ip::address address = stream_.socket().remote_endpoint(ignored).address();
-    if (address.is_v6() && address.to_v6().is_v4_mapped())
-        address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-    peer_ = address.to_string();
-    client_ = shared_.budget.client(peer_);
+    : stream_(std::move(a.socket), std::move(a.tls)), loop_(a.of), shared_(a.shared),
+      peer_(address_of_client(stream_.socket())), client_(shared_.budget.client(peer_)),
+      held_(shared_.budget, client_) {
     place_ = loop_.connections.insert(loop_.connections.end(), this); // nothing throws from here on
     shared_.connections++;
     shared_.options.count(1);
@@ -64,6 +77,10 @@ connection::~connection() {
 }
 
 void connection::begin() {
+    constexpr std::size_t bytes_of_tls = std::size_t(72) << 10;
+    const std::size_t bytes = shared_.options.bytes_of_connection;
+    if (bytes > 0 && !held_.grow(bytes + (stream_.is_secure() ? bytes_of_tls : 0)))
+        return turn_away(stream_.socket(), shared_.options);
     if (!stream_.is_secure())
         return start();
     until_ = clock::now() + shared_.options.receive;

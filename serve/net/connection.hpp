@@ -18,6 +18,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/job.hpp"
+#include "core/receive_budget.hpp"
 #include "net/listen_options.hpp"
 
 namespace octet::serve {
@@ -47,10 +48,14 @@ struct shared_by_connections {
 
 class connection;
 
+/// One connection too many is told so, without waiting.
+void turn_away(tcp::socket &socket, const listen_options &options);
+
 struct loop {
     explicit loop(const receive_budget &b) : budget(b) {}
 
     const receive_budget &budget; ///< of all loops
+    std::size_t held = 0;         ///< of it, at the last tick
     int quiet_ticks = 0;
     std::list<connection *> connections; // goes after the context, whose handlers hold them
     asio::io_context context{1};
@@ -106,7 +111,7 @@ public:
     connection(const connection &) = delete;
     connection &operator=(const connection &) = delete;
 
-    /// The handshake, then `start`.
+    /// Counts its memory, or says that there is none; the handshake, then `start`.
     void begin();
     /// Ten times a second: what waits too long?
     virtual void look(clock::time_point now) = 0;
@@ -136,6 +141,7 @@ protected:
     shared_by_connections &shared_;
     std::string peer_; ///< the client's address: 10.0.0.1, ::1
     std::shared_ptr<std::atomic<std::size_t>> client_;
+    receive_budget::share held_;                         ///< what it takes without its requests
     clock::time_point until_ = clock::time_point::max(); ///< then it is closed
     clock::time_point moved_ = clock::now();             ///< a byte, lately
 

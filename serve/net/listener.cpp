@@ -91,11 +91,8 @@ struct listener::state {
 
     void welcome(loop &l, tcp::socket socket) {
         error_code ignored;
-        if (all.connections >= all.options.most_connections) {
-            socket.non_blocking(true, ignored);
-            socket.write_some(asio::buffer(all.options.full), ignored);
-            return;
-        }
+        if (all.connections >= all.options.most_connections)
+            return turn_away(socket, all.options);
         socket.set_option(tcp::no_delay(true), ignored);
         const auto given = std::make_shared<tcp::socket>(std::move(socket));
         asio::post(l.context, [this, &l, given] {

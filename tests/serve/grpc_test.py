@@ -226,7 +226,7 @@ class GrpcTest(unittest.TestCase):
                         self.assertEqual(call.result().raw_output_contents[0], expected)
                         good += 1
                     else:
-                        self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+                        self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED, call.details())
                         self.assertIn(("retry-after", "1"), [tuple(m) for m in call.trailing_metadata()])
                         refused += 1
                 # Numbers of more than 64 KiB are read elsewhere than on the thread of the connection.

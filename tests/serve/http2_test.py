@@ -75,6 +75,11 @@ class Http2Test(unittest.TestCase):
             self.assertLess(time.monotonic(), until, "gRPC gives no answer")
             time.sleep(0.1)
 
+    def most_memory(self, server):
+        """That it ever took, in MiB."""
+        with open(f"/proc/{server.process.pid}/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) >> 10
+
     def attack(self, begin, connections=4, **options):
         """`begin` makes what is sent again and again by some attackers; returns the most memory that the server took, in MiB."""
         over = threading.Event()
@@ -100,8 +105,7 @@ class Http2Test(unittest.TestCase):
             for t in threads:
                 t.join()
             self.grpc_answers(server)
-            with open(f"/proc/{server.process.pid}/status") as file:
-                most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) >> 10
+            most = self.most_memory(server)
             print(f"{self.id().split('.')[-1]}: {n} answers, at most {most} MiB", file=sys.stderr)
             return most
 
@@ -296,6 +300,35 @@ class Http2Test(unittest.TestCase):
         def begin(a):
             yield os.urandom(100_000)
         self.assertLess(self.attack(begin, connections=8), MOST)
+
+    def test_connections_count_in_the_memory_for_requests(self):
+        """Of 8 MiB one client may take 4: not many connections of gRPC or HTTP, and others are answered."""
+        with serving.Server(COMMAND, "--demo", "--max-receiving-mib", "8") as server:
+            for port, greeting, bytes_of_one in ((server.grpc, PREFACE + frame(SETTINGS, 0, 0), 48 << 10), (server.http, b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n", 24 << 10)):
+                with contextlib.ExitStack() as all_of_them:
+                    served = 0
+                    for _ in range(300):
+                        s = all_of_them.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20, source_address=("127.0.0.2", 0)))
+                        with contextlib.suppress(OSError):
+                            s.sendall(greeting)
+                            said = s.recv(1 << 16)
+                            served += bool(said) and b" 503 " not in said
+                    self.assertEqual(served, (4 << 20) // bytes_of_one)
+                    self.answers(server, 1)
+                    self.assertEqual(server.get("/v2/health/ready", server.metrics)[0], 200)
+
+    def test_buffers_count_in_the_memory_for_requests(self):
+        """Connections with a call each that send much at once: their buffers grow only where there is room."""
+        with serving.Server(COMMAND, "--demo", "--max-receiving-mib", "48") as server, contextlib.ExitStack() as all_of_them:
+            ignored = frame(0x20, 0, 0, bytes(16000)) * 64
+            for _ in range(400):
+                s = all_of_them.enter_context(socket.create_connection(("127.0.0.1", server.grpc), timeout=20, source_address=("127.0.0.2", 0)))
+                with contextlib.suppress(OSError):  # one that is turned away
+                    s.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, head("/grpc.health.v1.Health/Watch")))
+                    for _ in range(3):
+                        s.sendall(ignored)
+            self.answers(server, 1)
+            self.assertLess(self.most_memory(server), 60)
 
     def test_handshakes_of_tls_that_end_early(self):
         with tempfile.TemporaryDirectory() as folder:

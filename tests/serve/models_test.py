@@ -260,11 +260,33 @@ class ModelsTest(unittest.TestCase):
                     self.check(server)
                 self.assertIn(expected, "".join(server.lines))
                 self.assertEqual("batches of 1, 3, 5" in "".join(server.lines), sizes == [1, 3, 5])
+            # Findings of another version have other keys: the model is measured, and they are written anew.
+            found["findings"]["why_alone"] = found["findings"].pop("unbatchable_because")
+            serving.write(stored, json.dumps(found))
+            with serving.Server(COMMAND, "--models", folder, "--save-findings") as server:
+                self.check(server)
+            self.assertNotIn("findings", "".join(server.lines))
+            with open(stored) as file:
+                written = json.load(file)["findings"]
+            self.assertEqual((written["unbatchable_because"], "why_alone" in written), ("", False))
+            found["findings"]["unbatchable_because"] = found["findings"].pop("why_alone")
             found["conditions"]["sha256"] = "0" * 64
             found["findings"]["sizes"] = [1, 3, 5]
             serving.write(stored, json.dumps(found))
             with serving.Server(COMMAND, "--models", folder) as server:
                 self.assertNotIn("batches of 1, 3, 5", "".join(server.lines))
+
+    def test_models_of_one_name(self):
+        """They are refused before one of them is loaded."""
+        with tempfile.TemporaryDirectory() as folder:
+            slow = path_in(folder, "digits.onnx")
+            serving.write(slow, serving.slow_model())
+            begin = time.monotonic()
+            for arguments, both in (((slow, slow), f"{slow} and {slow}"), (("--demo", slow), f"the one of --demo and {slow}")):
+                done = subprocess.run([COMMAND, "serve", *arguments, "--check"], capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"two models are called 'digits': {both}", done.stderr)
+            self.assertLess(time.monotonic() - begin, 10)
 
     def test_warming_up_has_a_bound(self):
         """A network that takes long is run a few times, not once for every size of batch on every instance."""
