@@ -21,6 +21,7 @@ struct thread_loan::state {
 
 thread_loan::thread_loan(int threads) : state_(std::make_unique<state>(threads)) {}
 thread_loan::~thread_loan() = default;
+bool thread_loan::is_used() const { return state_->lent.is_used(); }
 
 void thread_loan::run(const std::function<void()> &work) {
     using stage = state::stage;

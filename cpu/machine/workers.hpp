@@ -38,9 +38,12 @@ public:
     void take();      ///< loops of this thread run on them
     void give_back(); ///< by the same thread: they may go
     bool serve();     ///< by one of them, for a while; false if there is no place
+    /// After `give_back`: whether a loop had several tasks for them.
+    bool is_used() const { return is_used_; }
 
 private:
     team *team_ = nullptr;
+    bool is_used_ = false;
 };
 
 } // namespace octet::impl::workers

@@ -141,8 +141,10 @@ public:
     }
     bool are_open() const { return depth_ > 0 || lent_; }
     /// Null: the runtime's threads again.
-    void set_lent(team *t) { lent_ = t; }
+    void set_lent(team *t) { lent_ = t, is_lent_used_ = false; }
     team *lent() const { return lent_; }
+    void note_use() { is_lent_used_ = true; }
+    bool is_lent_used() const { return is_lent_used_; }
     team &team_of(int size) {
         team *&t = teams_[size];
         if (!t) {
@@ -160,6 +162,7 @@ private:
     }
     int depth_ = 0;
     team *lent_ = nullptr;
+    bool is_lent_used_ = false; ///< by a loop with several tasks
     std::map<int, team *> teams_;
 };
 
@@ -197,7 +200,10 @@ void parallel_for_in_team(std::int64_t count, std::int64_t grain, range_body bod
                           bool in_callers_arena) {
     if (team *lent = phases_of_thread.lent())
         return run_divided(count, grain, body, std::min(threads, lent->size()),
-                           [&](int tasks, team::task task, void *loop) { lent->run(tasks, task, loop); });
+                           [&](int tasks, team::task task, void *loop) {
+                               phases_of_thread.note_use();
+                               lent->run(tasks, task, loop);
+                           });
     const int size = in_callers_arena ? std::min(threads, most_workers()) : threads;
     run_divided(count, grain, body, size, [&](int tasks, team::task task, void *loop) {
         team &t = phases_of_thread.team_of(size);
@@ -245,6 +251,7 @@ void lent_team::take() {
 void lent_team::give_back() {
     if (!team_)
         return;
+    is_used_ = phases_of_thread.is_lent_used();
     phases_of_thread.set_lent(nullptr);
     team_->set_patient(false);
     team_->dismiss(true);

@@ -27,6 +27,9 @@ public:
     void run(const std::function<void()> &work);
     /// Lends the calling thread until `run` has ended; returns at once if it has. It waits spinning.
     void serve();
+    /// Whether a loop of the work was divided among threads; after `run`. If not, the work does without a loan: plans, and with
+    /// them the division of loops, depend on no run.
+    bool is_used() const;
 
 private:
     struct state;

@@ -13,6 +13,7 @@
 
 #include "octet/onnx_graph.hpp"
 #include "onnxruntime/compiled.hpp"
+#include "onnxruntime/cost.hpp"
 
 namespace octet::onnxruntime {
 namespace {
@@ -66,13 +67,6 @@ bool has_codes(const graph &g, const node &n) {
 bool is_signed_pair(const graph &g, const value &codes, int reader) {
     return codes.type == element::s8 && g.nodes[at(codes.producer)].op == "QuantizeLinear" &&
            g.nodes[at(reader)].op == "DequantizeLinear";
-}
-
-/// Whether an operator, of a network as it runs, sums products of codes.
-bool is_product_of_codes(const std::string &op) {
-    static constexpr std::string_view products[] = {"ConvInteger", "MatMulInteger", "MatMulIntegerToFloat",
-                                                    "QGemm",       "QLinearConv",   "QLinearMatMul"};
-    return std::find(std::begin(products), std::end(products), op) != std::end(products);
 }
 
 /// ONNX Runtime quantizes the bias of an operator that one QuantizeLinear reads, after Relu or Clip at most. A reader outside
@@ -289,26 +283,15 @@ private:
         });
     }
 
-    /// Why a part is not worth its cost, empty if it is. It costs 0.3 us a run more than the nodes that ONNX Runtime would run. The
-    /// smallest product earns that (doc/onnxruntime.md has the times), other operators with so many elements.
+    /// Why a part is not worth its cost, empty if it is. What only a run tells the size of may be large.
     std::string why_not_worth_it(const part &p) const {
-        constexpr std::int64_t fewest_elements = 1024;
-        const model::graph &runs = p.network_graph();
-        if (settings_.minimum == 1 ||
-            std::any_of(runs.nodes.begin(), runs.nodes.end(),
-                        [](const model::node &n) { return is_product_of_codes(n.op); }))
+        if (settings_.minimum == 1)
             return "";
-        if (p.nodes().size() < settings_.minimum)
+        const run_cost cost = cost_of(g_, p.nodes(), p.network_graph());
+        if (cost.products == 0 && p.nodes().size() < settings_.minimum)
             return "no product, and fewer nodes than " + std::to_string(settings_.minimum) +
                    " (option minimum)";
-        std::int64_t elements = 0;
-        for (const model::node &n : runs.nodes)
-            for (const int t : n.outputs)
-                elements += t < 0 ? 0 : model::element_count(runs.tensors[at(t)].dims);
-        if (p.is_open() || elements >= fewest_elements)
-            return "";
-        return "no product, and " + std::to_string(elements) + " elements, fewer than " +
-               std::to_string(fewest_elements) + " (option minimum)";
+        return p.is_open() || cost.saved() > run_cost::border ? "" : text_of(cost) + " (option minimum)";
     }
 
     std::vector<std::unique_ptr<part>> take(const std::vector<std::vector<int>> &parts) {

@@ -4,6 +4,7 @@
 #include "onnxruntime/part.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <set>
@@ -253,8 +254,8 @@ part::idle_context part::take(const sizes &at) const {
     }
     const auto has_none = [](const dims &d) { return std::count(d.begin(), d.end(), 0) != 0; };
     if (std::any_of(at.begin(), at.end(), has_none))
-        return {at, std::nullopt, {}, {}, {}, {}};
-    idle_context c{at, at == fixed_ ? network_->new_context() : resized(at), {}, {}, {}, {}};
+        return {at, std::nullopt};
+    idle_context c{at, at == fixed_ ? network_->new_context() : resized(at)};
     const auto facts_of = [](const tensor_view &t, std::vector<tensor_facts> &all) {
         all.push_back({t.data_type(), t.size_in_bytes(), {t.dims().begin(), t.dims().end()}});
     };
@@ -305,13 +306,19 @@ void part::give_empty_outputs(ort_kernel_context *context, const sizes &at) cons
     }
 }
 
-/// ONNX Runtime calls tasks on its own threads, in an order and a number of its own: whoever is first works, the others serve. A
-/// session of one thread has nobody to lend; it gets Octet's after some runs.
-void part::run(ort_kernel_context *context, network &net) const {
-    constexpr int most_runs_alone = 4;
-    const int threads = net.options().threads > 0 ? net.options().threads : get_num_threads();
-    if (!borrows_threads_ || threads == 1 || runs_alone_ >= most_runs_alone)
-        return net.run();
+/// Whether to ask for the session's threads. One whose threads have never come may have a single one, or its others were late:
+/// it gets Octet's own, and is asked now and then.
+bool part::borrows_threads() const {
+    constexpr unsigned first_runs = 4, runs_between = 32;
+    if (!may_borrow_threads_ || has_lenders_)
+        return may_borrow_threads_;
+    const unsigned runs = runs_alone_++;
+    return runs < first_runs || runs % runs_between == 0;
+}
+
+/// Waiting threads of the session help a run: ONNX Runtime calls tasks on its own threads, in an order and a number of its own, and
+/// whoever is first works, the others serve. Without lenders the loops of this thread are its own. Returns whether one came.
+bool part::run_on_loan(ort_kernel_context *context, idle_context &c, int threads, bool has_lenders) const {
     struct shared_run {
         network &net;
         thread_loan loan;
@@ -333,14 +340,32 @@ void part::run(ort_kernel_context *context, network &net) const {
             is_over = true;
         }
     };
-    shared_run all(net, threads);
-    ort_(
-        api::parallel_for, static_cast<const ort_kernel_context *>(context),
-        +[](void *self, std::size_t) { static_cast<shared_run *>(self)->task(); },
-        static_cast<std::size_t>(threads), std::size_t{0}, static_cast<void *>(&all));
+    shared_run all(*c.net, threads);
+    if (has_lenders)
+        ort_(
+            api::parallel_for, static_cast<const ort_kernel_context *>(context),
+            +[](void *self, std::size_t) { static_cast<shared_run *>(self)->task(); },
+            static_cast<std::size_t>(threads), std::size_t{0}, static_cast<void *>(&all));
+    else
+        all.task();
     if (all.failure)
         std::rethrow_exception(all.failure);
-    runs_alone_ = all.has_help ? 0 : runs_alone_ + 1;
+    c.divides_loops = all.loan.is_used();
+    return all.has_help;
+}
+
+/// In a session whose threads wait for other nodes, spinning, Octet's would take turns with them on the cores. The first runs tell
+/// whether the session's threads are worth handing over, which takes some microseconds.
+void part::run(ort_kernel_context *context, idle_context &c) const {
+    const int threads = c.net->options().threads > 0 ? c.net->options().threads : get_num_threads();
+    if (threads == 1 || !c.divides_loops || !borrows_threads())
+        return c.net->run();
+    const bool asks = c.chosen.asks();
+    const auto start = std::chrono::steady_clock::now();
+    const bool has_help = run_on_loan(context, c, threads, asks);
+    c.chosen.note(asks, std::chrono::steady_clock::now() - start);
+    if (has_help)
+        has_lenders_ = true;
 }
 
 void part::compute(ort_kernel_context *context) const {
@@ -383,7 +408,7 @@ void part::compute(ort_kernel_context *context) const {
         else
             x.copy_bytes_from(bytes, x.size_in_bytes());
     }
-    run(context, net);
+    run(context, c);
     for (std::size_t i = 0; i < outputs_.size(); i++) {
         if (c.written[i].bytes)
             continue;

@@ -3,7 +3,9 @@
 // A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the sizes that its inputs
 // have.
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +20,25 @@
 #include "onnxruntime/options.hpp"
 
 namespace octet::onnxruntime {
+
+/// Whether runs are faster with the session's threads or by themselves: each way has its turns, then the one with the shortest
+/// run stays.
+class faster_way {
+public:
+    bool asks() const { return runs_ < 2 * turns ? runs_ % 2 == 0 : shortest_[1] < shortest_[0]; }
+    void note(bool has_asked, std::chrono::steady_clock::duration time) {
+        if (runs_ < 2 * turns) {
+            shortest_[has_asked] = std::min(shortest_[has_asked], time);
+            runs_++;
+        }
+    }
+
+private:
+    static constexpr int turns = 5;
+    int runs_ = 0;
+    std::chrono::steady_clock::duration shortest_[2] = {std::chrono::steady_clock::duration::max(),
+                                                        std::chrono::steady_clock::duration::max()};
+};
 
 class part {
 public:
@@ -45,7 +66,7 @@ public:
     void connect(const std::vector<std::string> &inputs, const std::vector<std::string> &outputs);
 
     /// Lets runs use the session's threads, which wait for other nodes spinning, instead of Octet's.
-    void use_threads_of_session() { borrows_threads_ = true; }
+    void use_threads_of_session() { may_borrow_threads_ = true; }
 
     /// Runs on the tensors of a run of ONNX Runtime's. Any thread may call it.
     void compute(ort_kernel_context *context) const;
@@ -68,9 +89,11 @@ private:
     struct idle_context {
         sizes at;
         std::optional<network> net;
-        std::vector<tensor_facts> inputs, outputs;
-        std::vector<network::source_buffer> read;
-        std::vector<network::result_buffer> written;
+        std::vector<tensor_facts> inputs = {}, outputs = {};
+        std::vector<network::source_buffer> read = {};
+        std::vector<network::result_buffer> written = {};
+        bool divides_loops = true; ///< among threads, as far as runs have shown
+        faster_way chosen = {};
     };
 
     void set_ports(const graph &g, const selection &nodes);
@@ -78,7 +101,9 @@ private:
     idle_context take(const sizes &at) const;
     network resized(const sizes &at) const;
     void give_back(idle_context c) const;
-    void run(ort_kernel_context *context, network &net) const;
+    bool borrows_threads() const;
+    bool run_on_loan(ort_kernel_context *context, idle_context &c, int threads, bool has_lenders) const;
+    void run(ort_kernel_context *context, idle_context &c) const;
     void give_empty_outputs(ort_kernel_context *context, const sizes &at) const;
 
     const runtime &ort_;
@@ -87,10 +112,11 @@ private:
     bool is_open_ = false;
     sizes fixed_; ///< of the network that contexts begin with
     std::unique_ptr<network> network_;
-    bool borrows_threads_ = false;
-    mutable std::atomic<int> runs_alone_{0}; ///< in a row, where nobody lent a thread
-    mutable std::mutex mutex_;               ///< of what follows
-    mutable std::vector<idle_context> idle_; ///< used last at the end
+    bool may_borrow_threads_ = false;
+    mutable std::atomic<bool> has_lenders_{false}; ///< a thread of the session's has come
+    mutable std::atomic<unsigned> runs_alone_{0};  ///< before
+    mutable std::mutex mutex_;                     ///< of what follows
+    mutable std::vector<idle_context> idle_;       ///< used last at the end
 };
 
 } // namespace octet::onnxruntime

@@ -153,6 +153,18 @@ TEST(thread_loan, runs_loops_on_those_who_serve_and_nobody_else) {
     }
 }
 
+TEST(thread_loan, tells_whether_a_loop_was_divided) {
+    const octet::num_threads_scope two(2);
+    if (!octet::impl::workers::lent_team(2).exists())
+        GTEST_SKIP() << "this library has no teams";
+    for (const std::int64_t count : {1, 1000}) {
+        octet::thread_loan loan(2);
+        std::set<std::thread::id> seen;
+        loan.run([&] { sum_in_loop(count, seen); }); // and nobody comes
+        EXPECT_EQ(loan.is_used(), count > 1);
+    }
+}
+
 TEST(thread_loan, ends_with_what_the_work_throws) {
     const octet::num_threads_scope two(2);
     octet::thread_loan loan(2);

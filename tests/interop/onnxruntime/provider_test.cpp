@@ -187,7 +187,11 @@ TEST_F(OnnxRuntimeProvider, LeavesPartsThatAreTooSmallToWin) {
         return b.finish();
     };
     EXPECT_TRUE(session(sigmoid(16), with_octet({{"log", "1"}})).operators_of(by::octet).empty());
-    EXPECT_TRUE(contains(told(), "elements, fewer than 1024 (option minimum)"));
+    const std::string log = told();
+    EXPECT_TRUE(contains(
+        log, "a run would save 331 ns of ONNX Runtime's time (3 operators, 0 products, 48 elements) and "
+             "cost 680 ns for its call (option minimum)"))
+        << log;
     EXPECT_TRUE(session(sigmoid(16), with_octet({{"minimum", "1"}})).operators_of(by::cpu).empty());
     EXPECT_TRUE(session(sigmoid(4096), with_octet()).operators_of(by::cpu).empty());
 }

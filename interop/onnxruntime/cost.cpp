@@ -1,0 +1,55 @@
+// Counts of what ONNX Runtime would run follow from its graph, so that a plan from the cache is judged as the one that it was.
+// SPDX-License-Identifier: Apache-2.0
+#include "onnxruntime/cost.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace octet::onnxruntime {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Whether an operator, of a network as it runs, sums products of codes.
+bool is_product_of_codes(const std::string &op) {
+    static constexpr std::string_view products[] = {"ConvInteger", "MatMulInteger", "MatMulIntegerToFloat",
+                                                    "QGemm",       "QLinearConv",   "QLinearMatMul"};
+    return std::find(std::begin(products), std::end(products), op) != std::end(products);
+}
+
+std::string counted(std::int64_t count, const char *what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+} // namespace
+
+run_cost cost_of(const graph &g, const std::vector<int> &nodes, const model::graph &runs) {
+    const selection part = select(g, nodes);
+    const auto is_among = [](const std::vector<int> &border, const std::vector<int> &values) {
+        return std::any_of(values.begin(), values.end(),
+                           [&](int v) { return std::count(border.begin(), border.end(), v) != 0; });
+    };
+    run_cost c;
+    c.kernels = std::count_if(nodes.begin(), nodes.end(), [&](int i) {
+        const node &n = g.nodes[at(i)];
+        if (n.op == "QuantizeLinear") // others are joined with the operator before
+            return is_among(part.inputs, n.inputs);
+        return n.op != "DequantizeLinear" || is_among(part.outputs, n.outputs);
+    });
+    for (const model::node &n : runs.nodes) {
+        c.products += is_product_of_codes(n.op) ? 1 : 0;
+        for (const int t : n.outputs)
+            c.elements += t < 0 ? 0 : model::element_count(runs.tensors[at(t)].dims);
+    }
+    return c;
+}
+
+std::string text_of(const run_cost &cost) {
+    return "a run would save " + std::to_string(static_cast<int>(cost.saved())) +
+           " ns of ONNX Runtime's time (" + counted(cost.kernels, "operator") + ", " +
+           counted(cost.products, "product") + ", " + counted(cost.elements, "element") + ") and cost " +
+           std::to_string(static_cast<int>(run_cost::border)) + " ns for its call";
+}
+
+} // namespace octet::onnxruntime
