@@ -27,6 +27,8 @@ public:
     const std::string &version() const { return version_; }
     /// Whether the first run's outputs are those that the network has now, byte for byte.
     bool equals(const network &net) const;
+    /// Whether the first run's outputs are those of the other one's.
+    bool equals(const onnxruntime &other) const { return outputs_ == other.outputs_; }
     /// Seconds of each of so many runs.
     std::vector<double> time(int runs);
 
