@@ -68,20 +68,6 @@ template <typename T> void copy_row(void *y, const void *const *operands, const 
 
 } // namespace
 
-memory::dims broadcast_strides(const memory::dims &of, const memory::dims &to) {
-    memory::dims strides(to.size(), 0);
-    dim_t stride = 1;
-    for (std::size_t i = 0; i < of.size(); i++) {
-        const dim_t size = of[of.size() - 1 - i], wanted = i < to.size() ? to[to.size() - 1 - i] : 1;
-        if (size != 1 && size != wanted)
-            refuse("dimensions " + to_text(of) + " do not broadcast to " + to_text(to));
-        if (size != 1)
-            strides[to.size() - 1 - i] = stride;
-        stride *= size;
-    }
-    return strides;
-}
-
 std::unique_ptr<step> broadcast_step(const lowering &l, std::vector<walked_operand> operands,
                                      row_function f) {
     return std::make_unique<walk>(l.output_buffer(), l.output().dims, std::move(operands), f);

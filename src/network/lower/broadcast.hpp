@@ -3,6 +3,7 @@
 // Steps of plain loops over elements, for what no primitive does: integers, truths, choices, copies with any stride. They
 // serve masks and indices, small things beside the products, so they are simple rather than fast.
 
+#include "network/graph/element_map.hpp"
 #include "network/lower/lowering.hpp"
 
 namespace octet::model {
@@ -13,9 +14,6 @@ struct walked_operand {
     memory::dims strides;
     dim_t first = 0; ///< the element at the origin
 };
-
-/// Strides under which a dense tensor broadcasts to dimensions of another. Throws octet::error where it does not.
-memory::dims broadcast_strides(const memory::dims &of, const memory::dims &to);
 
 /// An innermost row: y[i] of what `operands` point to, which have their own strides; null behind the last.
 using row_function = void (*)(void *y, const void *const *operands, const dim_t *strides, dim_t count);

@@ -92,29 +92,15 @@ std::size_t axis_among(std::int64_t given, std::size_t rank) {
 std::unique_ptr<step> make_slice(const lowering &l, const memory::dims &begin, const memory::dims &stride,
                                  const memory::dims &sizes) {
     const tensor &x = any_input(l, 0), &y = l.output({x.type});
-    if (begin.size() != x.dims.size() || stride.size() != x.dims.size() || sizes.size() != x.dims.size() ||
-        element_count(sizes) != element_count(y.dims))
+    if (element_count(sizes) != element_count(y.dims))
         refuse("a slice of " + to_text(sizes) + " of " + to_text(x.dims) + " is not " + to_text(y.dims));
-    for (std::size_t d = 0; d < x.dims.size(); d++) {
-        dim_t last = 0; // of which a wrapped sum could lie inside
-        const bool wraps = __builtin_mul_overflow(sizes[d] - 1, stride[d], &last) ||
-                           __builtin_add_overflow(last, begin[d], &last);
-        if (sizes[d] > 0 && (wraps || begin[d] < 0 || begin[d] >= x.dims[d] || last < 0 || last >= x.dims[d]))
-            refuse(std::to_string(sizes[d]) + " elements from " + std::to_string(begin[d]) + " on, " +
-                   std::to_string(stride[d]) + " apart, are outside " + to_text(x.dims));
-    }
+    check_slice(x.dims, begin, stride, sizes);
     const buffer dst = l.output_buffer(memory::desc(sizes, x.type, memory::dims()));
-    if (std::all_of(stride.begin(), stride.end(), [](dim_t s) { return s == 1; }) && !x.dims.empty()) {
-        auto result = std::make_unique<primitive_step>();
-        add_copy(*result, l.input_buffer(0, dense_desc(x).submemory_desc(sizes, begin)), dst);
-        return result;
-    }
-    const memory::dims strides = dense_desc(x).get_strides();
-    offsets from;
-    for (std::size_t d = 0; d < x.dims.size(); d++)
-        from.push_back(
-            offsets_of(sizes[d], [&](dim_t i) { return (begin[d] + i * stride[d]) * strides[d]; }));
-    return rearranged_as(l, dst, std::move(from));
+    if (x.dims.empty() || std::any_of(stride.begin(), stride.end(), [](dim_t s) { return s != 1; }))
+        return rearranged_as(l, dst, sliced(placed_dims(x.dims), begin, stride, sizes));
+    auto result = std::make_unique<primitive_step>();
+    add_copy(*result, l.input_buffer(0, dense_desc(x).submemory_desc(sizes, begin)), dst);
+    return result;
 }
 
 std::unique_ptr<step> make_split(const lowering &l, std::size_t input, std::size_t axis, bool drops_axis) {

@@ -6,7 +6,7 @@
 
 namespace octet::model {
 
-/// Of each dimension of input 0 `sizes` elements, from `begin` on every stride-th. The output may have other dimensions,
+/// Takes `sizes` elements of each dimension of input 0, from `begin` on every stride-th. The output may have other dimensions,
 /// with as many elements.
 std::unique_ptr<step> make_slice(const lowering &l, const memory::dims &begin, const memory::dims &stride,
                                  const memory::dims &sizes);

@@ -4,7 +4,8 @@
 #include "network/lower/moving.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "network/graph/element_map.hpp"
 
 namespace octet::model {
 namespace {
@@ -77,17 +78,6 @@ std::vector<std::uint8_t> given_padding(const lowering &l, const tensor &dst) {
     if (!value.is_constant || element_count(value.dims) != 1)
         refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
     return value.data.copy();
-}
-
-memory::dims padded(memory::dims dims, const memory::dims &before, const memory::dims &after) {
-    constexpr dim_t most = std::numeric_limits<std::int32_t>::max(); // as dimensions have: no sum wraps
-    for (std::size_t d = 0; d < dims.size(); d++) {
-        for (const dim_t p : {before.at(d), after.at(d)})
-            if (p < -most || p > most)
-                refuse("a padding is " + std::to_string(p) + ", allowed: -2^31 + 1 to 2^31 - 1");
-        dims[d] += before[d] + after[d];
-    }
-    return dims;
 }
 
 std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before, const memory::dims &after,

@@ -22,9 +22,6 @@ std::unique_ptr<step> make_transpose(const lowering &l, const std::vector<std::i
 /// The padded element that input 2 gives, one constant of the output's type; empty without that input.
 std::vector<std::uint8_t> given_padding(const lowering &l, const tensor &dst);
 
-/// Dimensions with so many elements added before and after each; below 0 they are cut off. Throws where sums could wrap.
-memory::dims padded(memory::dims dims, const memory::dims &before, const memory::dims &after);
-
 /// `element`: the bytes of one padded element.
 std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before, const memory::dims &after,
                                    const std::vector<std::uint8_t> &element);

@@ -12,12 +12,15 @@ blocked_image blocked(const lowering &l) {
     l.output({x.type});
     if (x.dims.size() != 4)
         refuse("input 0 ('" + x.name + "') has dimensions " + to_text(x.dims) + ", allowed are 4");
-    return {x.dims, l.input_buffer(0).get_desc().get_strides(), l.integer("blocksize")};
+    return {placed_input(l), l.integer("blocksize")};
 }
 
 } // namespace
 
-std::unique_ptr<step> lower_tile(const lowering &l) { return make_tile(l); }
+std::unique_ptr<step> lower_tile(const lowering &l) {
+    const tensor &x = any_input(l, 0), &y = l.output({x.type});
+    return rearranged(l, tiled(placed_input(l), y.dims));
+}
 
 std::unique_ptr<step> lower_depth_to_space(const lowering &l) {
     const blocked_image x = blocked(l);

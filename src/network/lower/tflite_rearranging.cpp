@@ -14,7 +14,7 @@ blocked_image blocked(const lowering &l) {
     l.output({x.type});
     need_rank(x, "input 0", 4);
     const memory::dims &d = x.dims, s = dense_desc(x).get_strides();
-    return {{d[0], d[3], d[1], d[2]}, {s[0], s[3], s[1], s[2]}, l.integer("block_size")};
+    return {{{d[0], d[3], d[1], d[2]}, {s[0], s[3], s[1], s[2]}}, l.integer("block_size")};
 }
 
 /// {N, C, H, W} as {N, H, W, C}.
@@ -159,12 +159,7 @@ std::unique_ptr<step> lower_reverse(const lowering &l) {
     l.output({x.type});
     need_output_dims(l, x.dims);
     const std::vector<bool> is_reversed = named_dims(l, 1, x.dims.size());
-    const memory::dims strides = dense_desc(x).get_strides();
-    offsets from;
-    for (std::size_t d = 0; d < x.dims.size(); d++)
-        from.push_back(offsets_of(
-            x.dims[d], [&](dim_t i) { return (is_reversed[d] ? x.dims[d] - 1 - i : i) * strides[d]; }));
-    return rearranged(l, std::move(from));
+    return rearranged(l, reversed(placed_dims(x.dims), is_reversed));
 }
 
 /// Multiples are in input 1.
@@ -177,7 +172,7 @@ std::unique_ptr<step> lower_tflite_tile(const lowering &l) {
     for (std::size_t d = 0; d < expected.size(); d++)
         expected[d] *= multiples[d];
     need_output_dims(l, expected);
-    return make_tile(l);
+    return rearranged(l, tiled(placed_input(l), l.output({l.input(0).type}).dims));
 }
 
 } // namespace octet::model

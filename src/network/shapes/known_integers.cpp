@@ -1,5 +1,5 @@
-// Each operator here either picks elements of its inputs, which is a map from the places of the output to places of an
-// input, or computes one number of one or two. Elements are s32 or f32, and a double holds either: one operation on
+// Each operator here either picks elements of its inputs, by its map where it has one input (graph/element_map.hpp), or
+// computes one number of one or two. Elements are s32 or f32, and a double holds either: one operation on
 // doubles, rounded to f32, is the operation on f32.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/known_integers.hpp"
@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+
+#include "network/graph/element_map.hpp"
 
 namespace octet::model {
 namespace {
@@ -58,7 +60,7 @@ template <typename T> std::vector<std::uint8_t> elements_of(const values &number
     return bytes_of(std::vector<T>(numbers.begin(), numbers.end()));
 }
 
-/// Calls f(place, coordinates) for every element, in order.
+/// Calls f(flat index, coordinates) for every element, in order.
 template <typename F> void for_each(const memory::dims &dims, const F &f) {
     memory::dims at(dims.size());
     const std::int64_t count = element_count(dims);
@@ -69,8 +71,8 @@ template <typename F> void for_each(const memory::dims &dims, const F &f) {
     }
 }
 
-/// Place of an element of a tensor with these dimensions; sizes of 1 and missing leading ones are broadcast.
-std::size_t place(const memory::dims &dims, const memory::dims &at) {
+/// Flat index of an element of a tensor with these dimensions; sizes of 1 and missing leading ones are broadcast.
+std::size_t flat_index(const memory::dims &dims, const memory::dims &at) {
     std::int64_t p = 0;
     for (std::size_t d = 0; d < dims.size(); d++)
         p = p * dims[d] + (dims[d] == 1 ? 0 : at[at.size() - dims.size() + d]);
@@ -179,19 +181,18 @@ private:
             return cast();
         if (const function f = function_of(n_.op, is_integer(0)); f && inputs_.size() == 2)
             return filled(y, [&](std::size_t, const memory::dims &at) {
-                const double a = inputs_[0][place(dims(0), at)], b = inputs_[1][place(dims(1), at)];
+                const double a = inputs_[0][flat_index(dims(0), at)], b = inputs_[1][flat_index(dims(1), at)];
                 return is_integer(0) ? in_s32(a, b, f(a, b)) : f(a, b);
             });
         if (const unary_function f = unary_function_of(n_.op))
             return filled(y, [&](std::size_t i, const memory::dims &) { return f(inputs_[0][i]); });
         if (n_.op == "Where" && inputs_.size() == 3)
             return filled(y, [&](std::size_t, const memory::dims &at) {
-                const std::size_t chosen = inputs_[0][place(dims(0), at)] != 0 ? 1 : 2;
-                return inputs_[chosen][place(dims(chosen), at)];
+                const std::size_t chosen = inputs_[0][flat_index(dims(0), at)] != 0 ? 1 : 2;
+                return inputs_[chosen][flat_index(dims(chosen), at)];
             });
         if (n_.op == "Expand")
-            return filled(
-                y, [&](std::size_t, const memory::dims &at) { return inputs_[0][place(dims(0), at)]; });
+            return moved(y, [&] { return expanded(dims(0), y); });
         if (n_.op == "Range" && inputs_.size() == 3 && is_integer(0)) // of floats, lower/onnx_values.cpp's
             return filled(y, [&](std::size_t i, const memory::dims &) {
                 return inputs_[0][0] + static_cast<double>(i) * inputs_[2][0];
@@ -202,10 +203,14 @@ private:
             return concat(y);
         if (n_.op == "Gather")
             return gather(y);
-        if (n_.op == "Slice")
-            return slice(y);
+        const std::vector<std::int64_t> none;
+        if (n_.op == "Slice") // with what the shape function made of its inputs
+            return moved(y, [&] {
+                return sliced(placed_dims(dims(0)), attribute_or(n_, "begin", none),
+                              attribute_or(n_, "stride", none), y);
+            });
         if (n_.op == "Transpose")
-            return transpose(y);
+            return moved(y, [&] { return transposed(placed_dims(dims(0)), attribute_or(n_, "perm", none)); });
         return {};
     }
 
@@ -227,6 +232,19 @@ private:
         values result(static_cast<std::size_t>(element_count(y)));
         for_each(y, [&](std::size_t i, const memory::dims &at) { result[i] = f(i, at); });
         return result;
+    }
+
+    /// Elements of input 0, by the map of its operator, which is not made where there are none.
+    template <typename Map> values moved(const memory::dims &y, const Map &map) const {
+        if (element_count(y) == 0)
+            return {};
+        const element_map from = map();
+        return filled(y, [&](std::size_t, const memory::dims &at) {
+            dim_t offset = 0;
+            for (std::size_t d = 0; d < at.size(); d++)
+                offset += from[d][static_cast<std::size_t>(at[d])];
+            return inputs_[0][static_cast<std::size_t>(offset)];
+        });
     }
 
     values shape() const {
@@ -292,40 +310,11 @@ private:
             return {};
         const auto begin = static_cast<std::ptrdiff_t>(a), end = static_cast<std::ptrdiff_t>(a + indices);
         return filled(y, [&](std::size_t, const memory::dims &at) {
-            const auto i =
-                static_cast<std::int64_t>(inputs_[1][place(dims(1), {at.begin() + begin, at.begin() + end})]);
+            const auto i = static_cast<std::int64_t>(
+                inputs_[1][flat_index(dims(1), {at.begin() + begin, at.begin() + end})]);
             std::int64_t p = 0;
             for (std::size_t d = 0; d < dims(0).size(); d++)
                 p = p * dims(0)[d] + (d < a ? at[d] : d > a ? at[d + indices - 1] : i < 0 ? i + size : i);
-            return inputs_[0][static_cast<std::size_t>(p)];
-        });
-    }
-
-    /// With what the shape function made of its inputs.
-    std::optional<values> slice(const memory::dims &y) const {
-        const std::vector<std::int64_t> none, begin = attribute_or(n_, "begin", none),
-                                              stride = attribute_or(n_, "stride", none);
-        if (begin.size() != y.size() || stride.size() != y.size())
-            return {};
-        return filled(y, [&](std::size_t, const memory::dims &at) {
-            std::int64_t p = 0;
-            for (std::size_t d = 0; d < y.size(); d++)
-                p = p * dims(0)[d] + begin[d] + at[d] * stride[d];
-            return inputs_[0][static_cast<std::size_t>(p)];
-        });
-    }
-
-    std::optional<values> transpose(const memory::dims &y) const {
-        const auto permutation = attribute_or(n_, "perm", std::vector<std::int64_t>());
-        if (permutation.size() != y.size())
-            return {};
-        return filled(y, [&](std::size_t, const memory::dims &at) {
-            memory::dims from(y.size());
-            for (std::size_t d = 0; d < y.size(); d++)
-                from[static_cast<std::size_t>(permutation[d])] = at[d];
-            std::int64_t p = 0;
-            for (std::size_t d = 0; d < y.size(); d++)
-                p = p * dims(0)[d] + from[d];
             return inputs_[0][static_cast<std::size_t>(p)];
         });
     }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/onnx.hpp"
 
+#include "network/graph/element_map.hpp"
+
 namespace octet::model::shape {
 namespace {
 
@@ -31,13 +33,8 @@ std::vector<std::int64_t> axes_of(const node_shapes &n) {
     return n.has_input(1) ? n.constant(1) : n.integers("axes", {});
 }
 
-/// An image of four dimensions, and the size of its blocks.
-dims image_in_blocks(node_shapes &n, dim_t &size) {
-    size = n.integer("blocksize", 0);
-    if (n.dims(0).size() != 4 || size < 1 || size > 1 << 15)
-        refuse("blocks of " + std::to_string(size) + " in an input " + to_text(n.dims(0)));
-    return n.dims(0);
-}
+/// An image whose strides nobody asks for.
+blocked_image image_in_blocks(const node_shapes &n) { return {{n.dims(0), {}}, n.integer("blocksize", 0)}; }
 
 } // namespace
 
@@ -187,25 +184,15 @@ void tile(node_shapes &n) {
 }
 
 void depth_to_space(node_shapes &n) {
-    dim_t b = 0;
-    const dims x = image_in_blocks(n, b);
     const std::string mode = n.text("mode", "DCR");
     if (mode != "DCR" && mode != "CRD")
         refuse("attribute 'mode' is '" + mode + "', allowed: DCR, CRD");
-    if (x[1] % (b * b) != 0)
-        refuse(std::to_string(x[1]) + " channels are no blocks of " + std::to_string(b * b));
-    n.set_output(n.input(0).type, {x[0], x[1] / (b * b), x[2] * b, x[3] * b});
+    n.set_output(n.input(0).type, image_in_blocks(n).wide_dims());
 }
 
-void space_to_depth(node_shapes &n) {
-    dim_t b = 0;
-    const dims x = image_in_blocks(n, b);
-    if (x[2] % b != 0 || x[3] % b != 0)
-        refuse("input " + to_text(x) + " is not divided by blocks of " + std::to_string(b));
-    n.set_output(n.input(0).type, {x[0], x[1] * b * b, x[2] / b, x[3] / b});
-}
+void space_to_depth(node_shapes &n) { n.set_output(n.input(0).type, image_in_blocks(n).deep_dims()); }
 
-/// What was kept is all; nobody can read it while nothing is dropped.
+/// The second output, what was kept, is all; nobody can read it while nothing is dropped.
 void dropout(node_shapes &n) {
     n.set_output_like(0);
     n.set_output(data_type::u8, n.dims(0), 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/tflite.hpp"
 
+#include "network/graph/element_map.hpp"
 #include "network/graph/strided_slice.hpp"
 
 #include <algorithm>
@@ -62,6 +63,12 @@ void change_blocks(node_shapes &n, bool makes_blocks) {
         y[k + 1] = makes_blocks ? (y[k + 1] + sum) / size : y[k + 1] * size - sum;
     }
     set(n, y);
+}
+
+/// NHWC as {N, C, H, W}, whose strides nobody asks for.
+blocked_image image_in_blocks(const node_shapes &n) {
+    const dims x = image(n, 0);
+    return {{{x[0], x[3], x[1], x[2]}, {}}, n.integer("block_size", 0)};
 }
 
 } // namespace
@@ -200,7 +207,7 @@ void split(node_shapes &n) {
         n.set_output_dims(y, i);
 }
 
-/// Of SPLIT_V: parts by input 1, of which -1 takes what is left.
+/// The outputs of SPLIT_V: parts by input 1, of which -1 takes what is left.
 void split_v(node_shapes &n) {
     const dims x = n.dims_of_rank(0, 1);
     const std::vector<std::int64_t> sizes = n.constant(1), axes = n.constant(2);
@@ -219,19 +226,13 @@ void split_v(node_shapes &n) {
 }
 
 void depth_to_space(node_shapes &n) {
-    const dims x = image(n, 0);
-    const dim_t b = n.integer("block_size", 0);
-    if (b < 1 || b > 1 << 15 || x[3] % (b * b) != 0)
-        refuse("blocks of " + std::to_string(b) + " in an input " + to_text(x));
-    set(n, {x[0], x[1] * b, x[2] * b, x[3] / (b * b)});
+    const dims y = image_in_blocks(n).wide_dims();
+    set(n, {y[0], y[2], y[3], y[1]});
 }
 
 void space_to_depth(node_shapes &n) {
-    const dims x = image(n, 0);
-    const dim_t b = n.integer("block_size", 0);
-    if (b < 1 || b > 1 << 15 || x[1] % b != 0 || x[2] % b != 0)
-        refuse("blocks of " + std::to_string(b) + " in an input " + to_text(x));
-    set(n, {x[0], x[1] / b, x[2] / b, x[3] * b * b});
+    const dims y = image_in_blocks(n).deep_dims();
+    set(n, {y[0], y[2], y[3], y[1]});
 }
 
 void space_to_batch_nd(node_shapes &n) { change_blocks(n, true); }
