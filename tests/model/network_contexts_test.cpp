@@ -287,7 +287,9 @@ TEST(NetworkContexts, UnpackBorrowedConstantsForOtherSizes) {
     model::graph g = own;
     std::vector<std::vector<std::uint8_t>> lent = lend_constants(g);
     network net(std::move(g)), expected(own);
+    const std::size_t bytes = net.weight_bytes();
     net.resize({2}); // while they are there
+    EXPECT_EQ(net.weight_bytes(), bytes) << "plans share what they copy";
     net.forget_borrowed();
     for (auto &bytes : lent)
         std::fill(bytes.begin(), bytes.end(), std::uint8_t{0x55});

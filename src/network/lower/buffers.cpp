@@ -148,10 +148,10 @@ void tensor_buffers::make_own(int t) {
     const memory::desc d = checked_desc(described);
     if (described.is_constant) {
         // A page that is read in a run brings its neighbours in the file, most of which only packing needs.
-        const bool is_copied = is_borrowed(described.data) ||
-                               (!g_.saved && is_mapped(described.data) && described.data.size() < file_bytes);
-        const shared_bytes data =
-            is_copied ? aligned_copy(described.data.data(), described.data.size()) : described.data;
+        const bool is_copied = !g_.saved && is_mapped(described.data) && described.data.size() < file_bytes;
+        const shared_bytes data = is_borrowed(described.data) ? packing_.copy_of(described.data)
+                                  : is_copied ? aligned_copy(described.data.data(), described.data.size())
+                                              : described.data;
         const memory m = constant_memory(d, data);
         own_[at(t)] = buffer(m, m.get_data_handle() == data.data() ? data.owner() : nullptr);
     } else {

@@ -66,6 +66,19 @@ void packed_weights::add(const std::shared_ptr<const packed_constant> &constant)
     constants_.emplace(constant->original.data(), constant);
 }
 
+shared_bytes packed_weights::copy_of(const shared_bytes &lent) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::pair<const std::uint8_t *, std::size_t> key(lent.data(), lent.size());
+    if (const auto found = copies_.find(key); found != copies_.end())
+        return found->second;
+    return copies_.emplace(key, aligned_copy(lent.data(), lent.size())).first->second;
+}
+
+void packed_weights::forget_lent() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    copies_.clear();
+}
+
 bool can_be_unpacked(const packed_constant &c) {
     const auto elements = static_cast<std::size_t>(element_count(c.plain.dims()));
     return c.plain.get_size() == c.original.size() &&

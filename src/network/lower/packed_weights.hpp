@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "network/graph/graph.hpp"
@@ -42,11 +43,17 @@ public:
     void add(const std::shared_ptr<const packed_constant> &constant);
     void add(const saved_constant &constant);
 
+    /// A copy of a constant that somebody lends, one for all plans.
+    shared_bytes copy_of(const shared_bytes &lent);
+    /// Lenders may put other elements at their addresses from now on; plans keep their copies.
+    void forget_lent();
+
 private:
     mutable std::mutex mutex_;
     std::multimap<const std::uint8_t *, std::weak_ptr<const packed_constant>> constants_; ///< by the original
     std::size_t crowd_ = 64; ///< so many may have expired before they are dropped
-    std::multimap<const std::uint8_t *, saved_constant> saved_; ///< by the original
+    std::multimap<const std::uint8_t *, saved_constant> saved_;                   ///< by the original
+    std::map<std::pair<const std::uint8_t *, std::size_t>, shared_bytes> copies_; ///< by what was lent
 };
 
 /// Whether all elements of the original can be had from the packed ones, and the elements.
@@ -65,6 +72,7 @@ public:
     std::shared_ptr<const packed_constant> get(const shared_bytes &original, const memory::desc &plain,
                                                const memory::desc &chosen);
     std::size_t bytes() const { return bytes_; } ///< of all that was asked for, in their layouts
+    shared_bytes copy_of(const shared_bytes &lent) { return shared_.copy_of(lent); } ///< as there
     /// The constants that were asked for, in that order, each once.
     const std::vector<std::shared_ptr<const packed_constant>> &used() const { return used_; }
 

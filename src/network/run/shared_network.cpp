@@ -166,6 +166,7 @@ void shared_network::forget_borrowed() {
     for (const auto &[key, p] : plans_)
         plans.push_back(p);
     recovered_.emplace(source, plans, weights_);
+    weights_.forget_lent();
     source_ = stored_graph(source);
 }
 
