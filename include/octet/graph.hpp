@@ -44,8 +44,8 @@ struct tensor {
     bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
     bool is_constant = false;      ///< `data` holds the elements
-    bool is_variable = false;      ///< state that survives a run
-    shared_bytes data;             ///< constants: little-endian, row-major
+    bool is_variable = false; ///< state that survives a run; a constant: ONNX Runtime may be given another
+    shared_bytes data;        ///< constants: little-endian, row-major
 };
 
 /// An operator's option: a number, a word or a list.

@@ -480,6 +480,7 @@ constexpr row onnx[] = {
     row("ReduceSum", {1, 2}, lower_reduce_sum)
         .batched(rows::reduce)
         .shape(shape::reduce)
+        .arithmetic()
         .use(aliased_or_persistent),
     row("Relu", 1, lower_float_function).part(function).batched(rows::first_input).shape(shape::same),
     row(layout_operator, 1, lower_layout).internal(),

@@ -27,7 +27,7 @@ std::string why_not_batched(const graph &network) {
         depends[static_cast<std::size_t>(t)] = true;
     }
     for (const tensor &t : g.tensors)
-        if (t.is_variable)
+        if (t.is_variable && !t.is_constant)
             return "it has a state, tensor '" + t.name + "'";
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];

@@ -19,7 +19,8 @@ const std::string &name_at(const network &net, int index) {
 
 bool has_state(const network &net) {
     const auto &tensors = net.get_graph().tensors;
-    return std::any_of(tensors.begin(), tensors.end(), [](const model::tensor &t) { return t.is_variable; });
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const model::tensor &t) { return t.is_variable && !t.is_constant; });
 }
 
 /// Contexts of one network, and sizes of calls that are remembered: as many as plans.

@@ -125,8 +125,8 @@ struct window_geometry {
 window_geometry read_windows(const lowering &l, const memory::dims &input, const memory::dims &kernel);
 
 /// How many products of floats ONNX Runtime adds up, in a product with a matrix that it has not packed ahead, before it
-/// adds the sum to those before.
-dim_t float_reduction_block(dim_t inner, dim_t columns);
+/// adds the sum to those before. Rows of the first matrix that lie transposed are copied in blocks of one size.
+dim_t float_reduction_block(dim_t inner, dim_t columns, bool is_transposed = false);
 
 /// {N, C, spatial…} of an activation, which lies channels-last if the attribute channels_last says so.
 memory::desc activation_desc(const lowering &l, const tensor &t);

@@ -289,14 +289,15 @@ bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const 
 }
 
 /// How many products ONNX Runtime adds up before it adds the sum to those before: constant matrices are packed in blocks
-/// of 256 rows, others are read in blocks that fit a cache. Single columns of the latter have orders of their own,
-/// which this is not.
-dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
+/// of 256 rows, others are read in blocks that fit a cache. Single columns of the latter without a factor have orders of
+/// their own, which this is not.
+dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m, float alpha) {
     const std::size_t rank = m.dst.dims().size();
     const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
     if (is_packed_ahead(l, b))
         return 256;
-    return columns == 1 ? inner : float_reduction_block(inner, columns);
+    return columns == 1 && alpha == 1.f ? inner
+                                        : float_reduction_block(inner, columns, l.integer("transA", 0) != 0);
 }
 
 /// `size` of one dimension, from `first` on.
@@ -305,6 +306,29 @@ memory::desc part_of(const memory::desc &whole, std::size_t dimension, dim_t fir
     dims[dimension] = size;
     offsets[dimension] = first;
     return whole.submemory_desc(dims, offsets);
+}
+
+/// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block.
+std::unique_ptr<step> scaled_product(const lowering &l, const matrices &m, float alpha, dim_t block,
+                                     const memory::desc &c) {
+    const dot_inputs &in = float_inputs;
+    const std::size_t rank = m.dst.dims().size();
+    const dim_t inner = m.src.dims()[rank - 1];
+    scaled_blocks s{{}, l.scratch(m.dst), l.output_buffer(m.dst), c, alpha};
+    for (dim_t first = 0; first < inner; first += block) {
+        const dim_t size = std::min(block, inner - first);
+        const bool is_whole = size == inner;
+        const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
+                           weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
+        const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), m.dst},
+                                        primitive_attr(), l.get_engine());
+        s.products.emplace_back();
+        s.products.back().add(pd,
+                              {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
+                               {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
+                               {OCTET_ARG_DST, s.product}});
+    }
+    return make_scaled_sums(l, std::move(s));
 }
 
 /// alpha * A * B + C of floats, then what a pass joined to it. C, where there is one, comes before the second block.
@@ -319,7 +343,9 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
                to_text(m.dst.dims()));
     if (alpha == 1.f && are_single_rows(l, l.input(in.src), b, m) && !is_packed_ahead(l, b))
         return make_row_product(l, m.src, m.weights, m.dst, c);
-    const dim_t inner = m.src.dims()[rank - 1], block = alpha == 1.f ? reduction_block(l, b, m) : inner;
+    const dim_t inner = m.src.dims()[rank - 1], block = reduction_block(l, b, m, alpha);
+    if (alpha != 1.f && inner > 0 && (!c.is_zero() || inner > block))
+        return scaled_product(l, m, alpha, block, c);
     auto result = std::make_unique<primitive_step>();
     for (dim_t first = 0; first < inner; first += block) {
         const dim_t size = std::min(block, inner - first);
@@ -349,28 +375,6 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     return result;
 }
 
-/// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block.
-std::unique_ptr<step> scaled_gemm(const lowering &l, const matrices &m, float alpha, const memory::desc &c) {
-    const dot_inputs &in = float_inputs;
-    const tensor &b = l.input(in.weights);
-    const dim_t inner = m.src.dims()[1], block = reduction_block(l, b, m);
-    scaled_blocks s{{}, l.scratch(m.dst), l.output_buffer(m.dst), c, alpha};
-    for (dim_t first = 0; first < inner; first += block) {
-        const dim_t size = std::min(block, inner - first);
-        const bool is_whole = size == inner;
-        const memory::desc src = is_whole ? m.src : part_of(m.src, 1, first, size),
-                           weights = is_whole ? m.weights : part_of(m.weights, 0, first, size);
-        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, primitive_attr(),
-                                        l.get_engine());
-        s.products.emplace_back();
-        s.products.back().add(pd,
-                              {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
-                               {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
-                               {OCTET_ARG_DST, s.product}});
-    }
-    return make_scaled_sums(l, std::move(s));
-}
-
 /// A and B of Gemm and QGemm, transposed by strides where the attributes say so.
 std::pair<memory::desc, memory::desc> gemm_matrices(const lowering &l, const dot_inputs &in) {
     const tensor &a = l.input(in.src), &b = l.input(in.weights);
@@ -391,9 +395,10 @@ memory::desc gemm_bias(const tensor &c) {
 
 } // namespace
 
-dim_t float_reduction_block(dim_t inner, dim_t columns) {
+dim_t float_reduction_block(dim_t inner, dim_t columns, bool is_transposed) {
     dim_t block = 128;
-    for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
+    for (dim_t width = 128; !is_transposed && columns < inner && width > 16 && width / 2 >= columns;
+         width /= 2)
         block *= 2;
     return block;
 }
@@ -481,11 +486,7 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
                                     ", allowed are 0 and 1");
         c = gemm_bias(l.input(in.bias, {data_type::f32}));
     }
-    const matrices m{src, weights, dense(l.output())};
-    if (m.dst.dims().size() == 2 && src.dims()[1] > 0 && factor("alpha") != 1.f &&
-        (!c.is_zero() || src.dims()[1] > reduction_block(l, l.input(in.weights), m)))
-        return scaled_gemm(l, m, factor("alpha"), c);
-    return float_product(l, m, factor("alpha"), c);
+    return float_product(l, {src, weights, dense(l.output())}, factor("alpha"), c);
 }
 
 } // namespace octet::model

@@ -150,9 +150,9 @@ class scaled_sums final : public step {
 public:
     scaled_sums(const lowering &l, scaled_blocks blocks) : blocks_(std::move(blocks)) {
         const memory::dims dims = blocks_.dst.get_desc().dims();
-        rows_ = dims[0];
-        columns_ = dims[1];
-        if (!blocks_.c.is_zero()) {
+        columns_ = dims.back();
+        rows_ = element_count({dims.begin(), dims.end() - 1});
+        if (!blocks_.c.is_zero()) { // of matrices
             c_ = l.input_buffer(2, blocks_.c);
             const memory::dims c_dims = blocks_.c.dims();
             row_step_ = c_dims[0] == 1 ? 0 : c_dims[1];

@@ -66,7 +66,7 @@ void multiply_column(const float *rows, dim_t row_stride, const float *column, d
 struct scaled_blocks {
     std::vector<primitive_step> products; ///< to `product`
     buffer product, dst;                  ///< matrices of the same dimensions
-    memory::desc c;                       ///< input 2, which the sums begin with, or the zero descriptor
+    memory::desc c; ///< input 2 of a matrix, which the sums begin with, or the zero descriptor
     float alpha;
 };
 std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks);

@@ -151,6 +151,48 @@ private:
     float divisor_ = 0.f;
 };
 
+/// Integers: INT32 wraps around, and of INT64 that leave s32 none is written.
+class integer_sums final : public step {
+public:
+    explicit integer_sums(const lowering &l)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
+          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
+          count_(element_count(l.output().dims)), is_wide_(l.has_attribute(of_wide_integers)) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const auto *x = m.at<std::int32_t>(src_);
+        auto *y = m.at<std::int32_t>(dst_);
+        thread_local std::vector<std::int64_t> sums; // these keep their capacity from run to run
+        thread_local memory::dims at;
+        sums.assign(static_cast<std::size_t>(count_), 0);
+        at.assign(dims_.size(), 0);
+        for (dim_t i = 0, last = element_count(dims_); i < last; i++) {
+            dim_t place = 0;
+            for (std::size_t d = 0; d < at.size(); d++)
+                place += at[d] * strides_[d];
+            sums[static_cast<std::size_t>(place)] += x[i];
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
+                at[d] = 0;
+        }
+        const auto leaves = std::find_if(sums.begin(), sums.end(),
+                                         [](std::int64_t s) { return s != static_cast<std::int32_t>(s); });
+        if (is_wide_ && leaves != sums.end())
+            throw error(status::unimplemented,
+                        "the sum " + std::to_string(*leaves) + " leaves 32 bits, which INT64 has here");
+        std::transform(sums.begin(), sums.end(), y, [](std::int64_t s) {
+            return static_cast<std::int32_t>(static_cast<std::uint32_t>(s));
+        });
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    buffer src_, dst_;
+    memory::dims dims_, strides_;
+    dim_t count_;
+    bool is_wide_;
+};
+
 /// Axes as the operator has them, since also a dimension of 1 that is reduced decides.
 std::vector<bool> reduced_dimensions(const lowering &l) {
     const std::size_t rank = l.input(0).dims.size();
@@ -167,7 +209,9 @@ std::vector<bool> reduced_dimensions(const lowering &l) {
 }
 
 std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
+    const data_type type = is_integer ? data_type::s32 : data_type::f32;
+    const tensor &x = l.input(0, {type}), &y = l.output({type});
     const memory::dims reduced = l.integers("reduced", {});
     const std::vector<bool> is_reduced = reduced_dimensions(l);
     memory::dims expected = x.dims;
@@ -180,6 +224,8 @@ std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
         return make_view(l);
     if (element_count(x.dims) == 0)
         refuse_as_unimplemented("input " + to_text(x.dims) + " has no elements");
+    if (is_integer)
+        return std::make_unique<integer_sums>(l);
     return std::make_unique<float_sums>(l, form_of(x.dims, is_reduced), is_mean);
 }
 

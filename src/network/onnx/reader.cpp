@@ -9,6 +9,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/onnx/constants.hpp"
+#include "network/onnx/node_order.hpp"
 #include "octet/onnx_graph.hpp"
 
 namespace octet::model {
@@ -35,9 +36,12 @@ public:
             add_constant(i.tensor, i.raw_data ? &*i.raw_data : nullptr, i.tensor.name(),
                          "initialiser " + quoted(i.tensor.name()));
         for (const format::ValueInfoProto &input : source_.input())
-            if (tensors_.count(input.name()) == 0) // older files name initialisers as inputs, too
+            if (const auto found = tensors_.find(input.name()); found == tensors_.end())
                 g_.inputs.push_back(add_input(input));
-        for (int i = 0; i < source_.node_size(); i++)
+            else // files before version 4 name all initialisers as inputs, later ones what may be given
+                g_.tensors[static_cast<std::size_t>(found->second)].is_variable =
+                    file_.model.ir_version() >= 4;
+        for (const int i : order_of_nodes(source_))
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs", " name "));
@@ -55,9 +59,9 @@ public:
                 adopt_declaration(output);
         } else if (sizes_are_known() && fits_its_sizes()) {
             for (const format::ValueInfoProto &value : source_.value_info())
-                check_declaration(value);
+                compare_declaration(value);
             for (const format::ValueInfoProto &output : source_.output())
-                check_declaration(output);
+                compare_declaration(output);
             check_graph(g_);
         }
         return std::move(g_);
@@ -122,14 +126,15 @@ private:
     void declare(tensor &t, const format::TypeProto::Tensor &type, const std::string &who) {
         set_type(t, type.elem_type());
         for (const auto &d : type.shape().dim()) {
-            if (d.has_dim_value() && d.dim_value() < 0)
+            if (d.has_dim_value() && d.dim_value() < -1)
                 refuse(who + ": dimension " + std::to_string(t.dims.size()) + " is " +
-                       std::to_string(d.dim_value()) + ", allowed is 0 or more");
+                       std::to_string(d.dim_value()) + ", allowed is 0 or more, or -1 for any");
+            const bool is_open = !d.has_dim_value() || d.dim_value() < 0;
             const dim_t open_size = t.dims.empty() ? 1 : -1; // of the batch
-            t.dim_names.push_back(d.has_dim_value()       ? ""
+            t.dim_names.push_back(!is_open                ? ""
                                   : d.dim_param().empty() ? "dimension " + std::to_string(t.dims.size())
                                                           : printable(d.dim_param()));
-            t.dims.push_back(d.has_dim_value() ? d.dim_value() : open_size);
+            t.dims.push_back(is_open ? open_size : d.dim_value());
         }
         const auto is_open = [](const std::string &name) { return !name.empty(); };
         if (std::none_of(t.dim_names.begin(), t.dim_names.end(), is_open))
@@ -188,7 +193,7 @@ private:
         const auto found = tensors_.find(name);
         if (found == tensors_.end())
             refuse(who + what_it_does + quoted(name) +
-                   ", which is no input, initialiser or output of an earlier node (nodes must be in order)");
+                   ", which is no input, initialiser or output of a node that can run before");
         return found->second;
     }
 
@@ -315,27 +320,30 @@ private:
             declare(t, value.type().tensor_type(), "tensor " + quoted(value.name()));
     }
 
-    /// What the file says about a tensor must be what its node gives.
-    void check_declaration(const format::ValueInfoProto &value) const {
+    /// What the file says about a tensor must be what its node gives, but for its dimensions: ONNX Runtime does not rely on those
+    /// that differ.
+    void compare_declaration(const format::ValueInfoProto &value) {
         const auto found = tensors_.find(value.name());
         if (found == tensors_.end() || !value.type().has_tensor_type())
             return; // says something about nothing
         const format::TypeProto::Tensor &declared = value.type().tensor_type();
-        const tensor &t = g_.tensors[static_cast<std::size_t>(found->second)];
+        tensor &t = g_.tensors[static_cast<std::size_t>(found->second)];
         const data_type type = octet_type(declared.elem_type());
         if (declared.elem_type() != format::TensorProto::UNDEFINED && t.type != data_type::undef &&
             t.type != type && !t.is_constant)
             refuse("tensor " + quoted(value.name()) + " is declared " + type_name(declared.elem_type()) +
                    ", but its node gives " + type_text(t));
-        if (!declared.has_shape() || t.type == data_type::undef)
+        if (!declared.has_shape() || t.type == data_type::undef || t.is_constant || !t.dim_names.empty())
             return;
-        bool is_equal = declared.shape().dim_size() == static_cast<int>(t.dims.size());
-        for (int d = 0; is_equal && d < declared.shape().dim_size(); d++)
-            is_equal = !declared.shape().dim(d).has_dim_value() ||
-                       declared.shape().dim(d).dim_value() == t.dims[static_cast<std::size_t>(d)];
-        if (!is_equal)
-            refuse("tensor " + quoted(value.name()) +
-                   " is declared with other dimensions than its node gives (" + to_text(t.dims) + ")");
+        const auto &dims = declared.shape().dim();
+        const bool has_equal_rank = dims.size() == static_cast<int>(t.dims.size());
+        std::vector<std::string> differ(t.dims.size());
+        for (std::size_t d = 0; d < t.dims.size(); d++)
+            if (const int k = static_cast<int>(d);
+                !has_equal_rank || (dims[k].has_dim_value() && dims[k].dim_value() != t.dims[d]))
+                differ[d] = "dimension " + std::to_string(d);
+        if (differ != std::vector<std::string>(t.dims.size()))
+            t.dim_names = differ;
     }
 
     const onnx_file &file_;

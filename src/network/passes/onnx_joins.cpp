@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "network/graph/attention_parts.hpp"
 #include "network/lower/onnx_float_loops.hpp"
@@ -212,11 +213,15 @@ bool is_matrix_product(const std::string &op) {
     return products.count(op) != 0;
 }
 
-/// Products remember that their matrix, or a convolution's bias, was dequantized: ONNX Runtime computes it with each run, and adds in another order.
+/// Products remember that their matrix, or a convolution's bias, was dequantized or may be given: ONNX Runtime computes it
+/// with each run, and adds in another order.
 void compute_constants(graph &g, const evaluator &evaluate) {
     const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     std::vector<node> kept;
     std::set<int> dequantized;
+    for (std::size_t t = 0; t < g.tensors.size(); t++)
+        if (std::exchange(g.tensors[t].is_variable, false) && g.tensors[t].is_constant)
+            dequantized.insert(static_cast<int>(t));
     for (node &n : g.nodes) {
         const bool has_dequantized =
             std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return dequantized.count(t) != 0; });

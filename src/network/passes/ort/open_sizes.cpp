@@ -21,11 +21,14 @@ public:
         std::map<std::string, int> names;
         for (std::size_t t = 0; t < all_.size(); t++)
             all_[t].assign(g_.tensors[t].dims.size(), known);
-        for (const int t : g_.inputs) {
-            const std::vector<std::string> &open = g_.tensors[at(t)].dim_names;
-            for (std::size_t d = 0; d < open.size() && d < all_[at(t)].size(); d++)
+        for (std::size_t t = 0; t < all_.size(); t++) { // of what nodes write, the file says two things
+            const bool is_input = std::count(g_.inputs.begin(), g_.inputs.end(), static_cast<int>(t)) != 0;
+            const std::vector<std::string> &open = g_.tensors[t].dim_names;
+            for (std::size_t d = 0; d < open.size() && d < all_[t].size(); d++)
                 if (!open[d].empty())
-                    all_[at(t)][d] = names.emplace(open[d], static_cast<int>(names.size()) + 1).first->second;
+                    all_[t][d] =
+                        is_input ? names.emplace(open[d], static_cast<int>(names.size()) + 1).first->second
+                                 : unknown;
         }
         for (const auto &[t, open] : sized_.open_dims)
             lose_dims(t, open);
@@ -124,7 +127,7 @@ private:
         std::vector<std::int64_t> axes = attribute_or<std::vector<std::int64_t>>(n, "axes", {});
         if (const int given = input(n, 1); given >= 0) {
             const tensor &t = g_.tensors[at(given)];
-            if (!t.is_constant || t.type != data_type::s32)
+            if (!t.is_constant || t.is_variable || t.type != data_type::s32)
                 return lose(n, y);
             const auto values = values_of<std::int32_t>(t);
             axes.assign(values.begin(), values.end());
@@ -195,8 +198,8 @@ private:
     void reshape(const node &n, int y) {
         const int x = input(n, 0), shape = input(n, 1);
         symbols &result = all_[at(y)];
-        if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].type != data_type::s32 ||
-            is_open(shape))
+        if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
+            g_.tensors[at(shape)].type != data_type::s32 || is_open(shape))
             return lose(n, y);
         const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
         if (sizes.size() != result.size())
@@ -303,8 +306,8 @@ private:
 
 void ort_graph::find_symbols() {
     static const sized_constants none;
-    const std::vector<int> &inputs = get_graph().inputs;
-    if (std::any_of(inputs.begin(), inputs.end(), [&](int t) { return !tensor_at(t).dim_names.empty(); }))
+    const std::vector<tensor> &all = get_graph().tensors;
+    if (std::any_of(all.begin(), all.end(), [](const tensor &t) { return !t.dim_names.empty(); }))
         symbols_ = open_sizes(get_graph(), from_sizes_ ? *from_sizes_ : none).find();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "network/shapes/node_shapes.hpp"
 
@@ -14,11 +15,16 @@ namespace octet::model {
 std::vector<int> ort_graph::visiting_order() const {
     if (!order_of_visits_.empty() && visits_at_ == changes())
         return order_of_visits_;
+    const auto place = [&](int i) { // nodes can run in another order than that of the file
+        return std::tuple(i >= first_inserted_, i >= first_inserted_ ? 0 : at(i).number, i);
+    };
+    const auto is_before = [&](int a, int b) { return place(a) < place(b); };
     std::vector<int> waiting, order, before;
     for (int i = 0, end = count(); i < end; i++)
         if (const std::vector<int> &y = at(i).outputs;
             !is_removed(i) && std::none_of(y.begin(), y.end(), [&](int t) { return t >= 0 && is_read(t); }))
             waiting.push_back(i);
+    std::sort(waiting.begin(), waiting.end(), is_before);
     std::vector<bool> is_seen(static_cast<std::size_t>(count()));
     while (!waiting.empty()) {
         const int i = waiting.back();
@@ -35,7 +41,7 @@ std::vector<int> ort_graph::visiting_order() const {
         for (const int t : at(i).inputs)
             if (const int writer = producer(t); writer >= 0 && !is_seen[static_cast<std::size_t>(writer)])
                 before.push_back(writer);
-        std::sort(before.begin(), before.end());
+        std::sort(before.begin(), before.end(), is_before);
         waiting.insert(waiting.end(), before.begin(), before.end());
     }
     order_of_visits_ = order;
@@ -197,8 +203,9 @@ int ort_graph::add_like(int t) { return add_like(t, dims(t)); }
 int ort_graph::add_like(int t, const memory::dims &dims) {
     tensor copy = tensor_at(t);
     copy.dims = dims;
-    copy.is_constant = false;
+    copy.is_constant = copy.is_variable = false;
     copy.data = {};
+    copy.dim_names.clear();
     return add_tensor(std::move(copy));
 }
 

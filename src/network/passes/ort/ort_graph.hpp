@@ -24,7 +24,8 @@ public:
     /// `from_sizes`: constants that the network computes from open sizes, if there may be such.
     ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr,
               bool qdq_is_int8_allowed = false)
-        : graph_editor(g), evaluate(e), is_int8_allowed(qdq_is_int8_allowed), from_sizes_(from_sizes) {
+        : graph_editor(g), evaluate(e), is_int8_allowed(qdq_is_int8_allowed), from_sizes_(from_sizes),
+          first_inserted_(count()) {
         find_symbols();
     }
 
@@ -32,7 +33,7 @@ public:
     const bool is_int8_allowed; ///< pairs on s8 stay on s8: session.qdqisint8allowed
 
     /// The nodes that are there now as ONNX Runtime visits them, which decides where two patterns want one node: from the last
-    /// node that no other reads up to what it reads, the last of them first, and so on.
+    /// node that no other reads up to what it reads, the last of them in the file first, and so on.
     std::vector<int> visiting_order() const;
 
     /// Does something for each node that is there now, in that order, unless it has gone before its turn.
@@ -80,7 +81,8 @@ public:
     dim_t size(int t, std::size_t dim) const { return dim < rank(t) ? dims(t)[dim] : -1; }
     dim_t last_size(int t) const { return rank(t) == 0 ? -1 : dims(t).back(); }
     bool is_float(int t) const { return t >= 0 && type(t) == data_type::f32; }
-    bool is_constant(int t) const { return t >= 0 && tensor_at(t).is_constant; }
+    /// Whether the value is in the file and nobody can give another one.
+    bool is_constant(int t) const { return t >= 0 && tensor_at(t).is_constant && !tensor_at(t).is_variable; }
     bool is_float_constant(int t) const { return is_float(t) && is_constant(t); }
     std::vector<float> values(int t) const { return values_of<float>(tensor_at(t)); }
 
@@ -153,6 +155,7 @@ private:
     void find_symbols();
 
     const sized_constants *from_sizes_;
+    const int first_inserted_; ///< node
     mutable std::vector<int> order_of_visits_;
     mutable std::size_t visits_at_ = 0; ///< changes when it was found
     /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown. Empty: all are known.

@@ -254,7 +254,9 @@ private:
             return choose(i);
         if (x && g_.is(i, "ArgMax"))
             return g_.set_input(i, 0, x->codes);
-        if (operators.count(g_.at(i).op) == 0)
+        const bool mixes = g_.is(i, "Resize") && // then it stays on floats
+                           g_.attribute<std::string>(i, "mode", "nearest") != "nearest";
+        if (operators.count(g_.at(i).op) == 0 || mixes)
             return;
         const int quantizer = quantizer_of(i);
         if (quantizer < 0 || !x || !are_a_pair(*x, g_.written(quantizer)))

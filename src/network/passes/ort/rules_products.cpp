@@ -206,14 +206,18 @@ void join_padding(ort_graph &g, int i) {
     g.remove(i);
 }
 
-/// MatMul with a constant matrix, what moves its elements without mixing columns, and BatchNormalization.
+/// MatMul with a constant matrix and BatchNormalization. What moves elements between them ONNX Runtime overlooks: a channel is
+/// a column to it, wherever that has gone.
 void join_matmul_normalization(ort_graph &g, int i) {
     const int b = g.input(i, 1);
     if (!g.is_float_constant(b) || g.rank(b) != 2 || g.rank(g.input(i, 0)) != 2)
         return;
-    const int n = g.reader(g.output(i), "BatchNormalization"); // a Gemm has two dimensions
+    int last = i, n = g.only_consumer(g.output(i));
+    for (; g.is(n, "Reshape") || g.is(n, "Transpose"); n = g.only_consumer(g.output(n)))
+        last = n;
     const dim_t columns = g.size(b, 1);
-    if (n < 0 || g.input(n, 0) != g.output(i) || g.at(n).outputs.size() != 1 || columns < 1)
+    if (!g.is(n, "BatchNormalization") || g.input(n, 0) != g.output(last) || g.at(n).outputs.size() != 1 ||
+        columns < 1)
         return;
     for (std::size_t k = 1; k <= 4; k++)
         if (!is_per_channel(g, g.input(n, k), columns))
@@ -228,10 +232,13 @@ void join_matmul_normalization(ort_graph &g, int i) {
             matrix[k] *= factor;
         row[c] = shift[c] - mean[c] * factor;
     }
-    g.become(n, "Gemm",
+    g.become(i, "Gemm",
              {g.input(i, 0), g.add_floats(g.tensor_at(b).name, g.dims(b), matrix),
               g.add_floats("bias", {columns}, row)});
-    g.remove(i);
+    node before = g.at(last);
+    before.outputs = {g.output(n)};
+    g.remove(n);
+    g.replace(last, std::move(before));
 }
 
 bool is_matrix_transpose(const ort_graph &g, int i) {

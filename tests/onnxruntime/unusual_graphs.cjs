@@ -1,0 +1,84 @@
+// Graphs that files of other exporters hold and the random generators do not make: nodes in any order, initialisers that a caller
+// may replace, long sums of transposed matrices, modes that operators on codes lack. All have ONNX Runtime's bytes in Octet.
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+const {graph} = require('./onnx_writer.cjs');
+
+const count = (dims) => dims.reduce((a, b) => a * b, 1);
+const wave = (dims, step) => Array.from({length: count(dims)}, (_, i) => Math.sin(i * step));
+
+function finished(g, ...outputs) {
+    for (const [k, i] of g.inputs.entries()) i.values = wave(i.dims, 1.7 + k);
+    return {opset: g.opset, operators: g.nodes.map((n) => n.op), inputs: g.inputs, outputs, model: g.model(outputs)};
+}
+const floats = (g, dims, step = 0.9) => g.constant('f32', dims, wave(dims, step));
+
+/// Two layers with Gelu in parts; `order` of the nodes in the file.
+function layers(order) {
+    const g = new graph(17), x = g.input([5, 24]), number = (value) => g.constant('f32', [], [value]);
+    let t = x;
+    for (const step of [0.9, 1.3]) {
+        t = g.node('Add', [g.node('MatMul', [t, floats(g, [24, 24], step)], [5, 24]), floats(g, [24])], [5, 24]);
+        const erf = g.node('Erf', [g.node('Div', [t, number(Math.SQRT2)], [5, 24])], [5, 24]);
+        const half = g.node('Mul', [t, g.node('Add', [erf, number(1)], [5, 24])], [5, 24]);
+        t = g.node('Mul', [half, number(0.5)], [5, 24]);
+    }
+    const sums = g.node('Add', [g.node('Tanh', [t], [5, 24]), g.node('Sigmoid', [x], [5, 24])], [5, 24]);
+    g.nodes = order(g.nodes);
+    return finished(g, sums, t);
+}
+
+/// Products, a convolution and a norm with initialisers that a caller may replace.
+function replaceable() {
+    const g = new graph(17), x = g.input([3, 300]), image = g.input([1, 4, 6, 6]);
+    const w = floats(g, [300, 20]), row = floats(g, [20]), kernel = floats(g, [8, 4, 3, 3], 0.7), factor = floats(g, [8, 1, 1]);
+    const root = g.constant('f32', [], [Math.SQRT2]), number = (value) => g.constant('f32', [], [value]);
+    g.replaceable = [w, row, kernel, factor, root];
+    const sums = g.node('Add', [g.node('MatMul', [x, w], [3, 20]), row], [3, 20]);
+    const erf = g.node('Erf', [g.node('Div', [sums, root], [3, 20])], [3, 20]);
+    const gelu = g.node('Mul', [g.node('Mul', [sums, number(0.5)], [3, 20]), g.node('Add', [erf, number(1)], [3, 20])], [3, 20]);
+    const windows = g.node('Mul', [g.node('Conv', [image, kernel], [1, 8, 4, 4]), factor], [1, 8, 4, 4]);
+    return finished(g, gelu, g.node('Relu', [windows], [1, 8, 4, 4]));
+}
+
+/// MatMul, what moves its elements, BatchNormalization: a channel is a column, wherever that has gone.
+function moved_normalization(opset, moves) {
+    const g = new graph(opset), x = g.input([6, 9]);
+    let t = g.node('MatMul', [x, floats(g, [9, 6])], [6, 6]);
+    for (const {op, dims, perm} of moves)
+        t = op === 'Reshape' ? g.node(op, [t, g.constant('s64', [dims.length], dims)], dims) : g.node(op, [t], dims, {perm});
+    const positive = g.constant('f32', [6], wave([6], 0.3).map((v) => v + 1.5));
+    return finished(g, g.node('BatchNormalization', [t, floats(g, [6]), floats(g, [6], 1.1), floats(g, [6], 0.6), positive], g.dims[t]));
+}
+
+/// A product of computed matrices, `inner` products each, that lie transposed, with a factor.
+function transposed_product(inner, columns, transposed, factor) {
+    const g = new graph(17), dims = [[7, inner], [inner, columns]];
+    const operands = dims.map((d, k) => {
+        const x = g.input(transposed[k] ? [2, d[1], d[0]] : [2, ...d]);
+        return transposed[k] ? g.node('Transpose', [x], [2, ...d], {perm: [0, 2, 1]}) : x;
+    });
+    const y = g.node('MatMul', operands, [2, 7, columns]);
+    return finished(g, factor === 1 ? y : g.node('Mul', [y, g.constant('f32', [], [factor])], [2, 7, columns]));
+}
+
+/// A Resize between pairs of codes, which stays one of numbers if it mixes them.
+function resize_between_pairs(mode) {
+    const g = new graph(13), x = g.input([1, 3, 5, 4]), scale = g.constant('f32', [], [0.05]), zero = g.constant('u8', [], [120]);
+    const pair = (t) => g.node('DequantizeLinear', [g.node('QuantizeLinear', [t, scale, zero], g.dims[t]), scale, zero], g.dims[t]);
+    const to = [1, 3, 9, 8], sizes = g.constant('s64', [4], to);
+    return finished(g, pair(g.node('Resize', [pair(x), '', '', sizes], to, {mode})));
+}
+
+const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dims: [6, 6, 1, 1], perm: [0, 3, 1, 2]};
+
+module.exports = [
+    {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
+    {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},
+    {name: 'replaceable', graph: replaceable},
+    {name: 'normalization_behind_moves', graph: () => moved_normalization(13, [flat, turned])},
+    {name: 'normalization_of_rows', graph: () => moved_normalization(13, [{op: 'Transpose', dims: [6, 6], perm: [1, 0]}])},
+    ...[[300, 20], [600, 150]].flatMap(([inner, columns]) => [1, 0.37].flatMap((factor) => [[1, 0], [1, 1], [0, 1]].map((transposed) => (
+        {name: `transposed_${inner}_${columns}_${factor}_${transposed}`, graph: () => transposed_product(inner, columns, transposed, factor)})))),
+    ...['nearest', 'linear', 'cubic'].map((mode) => ({name: `resize_${mode}`, graph: () => resize_between_pairs(mode)})),
+];
