@@ -142,6 +142,15 @@ OCTET_C_API octet_status octet_network_bind_output(octet_network *network, size_
 /// with this instruction set and with this version of the library. Keep the model.
 OCTET_C_API octet_status octet_network_save(const octet_network *network, const char *path);
 
+/// Gets a node for which a network would be refused: its number in the file, the sentence of that refusal, which lives as long as the
+/// call, and 0 for `is_certain` where the node reads what a refused one computes, of which the file tells no type or dimensions.
+typedef void (*octet_refused_node)(void *context, int number, const char *reason, int is_certain);
+/// Calls `function` for each node for which a network of the file would be refused, in the order of their numbers; not at all for a file
+/// that octet_network_create takes. Weights are not packed, and sizes that are still open are 16. Fails for a file that cannot be
+/// read, and for what is wrong with it and no node's fault. `options` may be null; `context` is passed through.
+OCTET_C_API octet_status octet_refused_nodes(const char *path, const octet_options *options,
+                                             octet_refused_node function, void *context);
+
 /// How many inputs there are.
 OCTET_C_API octet_status octet_network_input_count(const octet_network *network, size_t *count);
 /// How many outputs there are.

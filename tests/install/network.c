@@ -295,6 +295,49 @@ static void read_from_memory(const char *path) {
     EXPECT(net == NULL);
 }
 
+/* Relu and Celu of four floats, as protobuf writes a ModelProto. */
+static const char foreign_model[] =
+    "\010\010:D\012\016\012\002t1\022\002t2\042\004Relu\012\016\012\002t2\022\002t3\042\004Celu\022\006random"
+    "Z\024\012\002t1\022\016\012\014\010\001\022\010\012\002\010\001\012\002\010\004b\004\012\002t3B\002\020"
+    "\021";
+
+typedef struct refusals {
+    int count, number, is_certain;
+    char reason[200];
+} refusals;
+
+static void note_refusal(void *context, int number, const char *reason, int is_certain) {
+    refusals *all = context;
+    all->count++;
+    all->number = number;
+    all->is_certain = is_certain;
+    snprintf(all->reason, sizeof all->reason, "%s", reason);
+}
+
+static void ask_for_refusals(const char *path, const char *scratch) {
+    refusals all = {0, -1, -1, ""};
+    EXPECT_OK(octet_refused_nodes(path, NULL, note_refusal, &all));
+    EXPECT(all.count == 0);
+    FILE *file = fopen(scratch, "wb");
+    EXPECT(file != NULL &&
+           fwrite(foreign_model, 1, sizeof foreign_model - 1, file) == sizeof foreign_model - 1);
+    if (file)
+        fclose(file);
+    const octet_status read = octet_refused_nodes(scratch, NULL, note_refusal, &all);
+    if (read != octet_success) /* a library without ONNX says so */
+        EXPECT(strstr(octet_last_error(), "ONNX") != NULL);
+    else
+        EXPECT(all.count == 1 && all.number == 1 && all.is_certain == 1 &&
+               strstr(all.reason, "Celu") != NULL);
+    EXPECT_REFUSED(octet_refused_nodes("no such file.onnx", NULL, note_refusal, &all),
+                   octet_invalid_arguments, "no such file.onnx");
+    EXPECT_REFUSED(octet_refused_nodes(NULL, NULL, note_refusal, &all), octet_invalid_arguments,
+                   "path is a null pointer");
+    EXPECT_REFUSED(octet_refused_nodes(path, NULL, NULL, &all), octet_invalid_arguments,
+                   "function is a null pointer");
+    remove(scratch);
+}
+
 static void save_plan(const char *path, const char *saved, const float *scores) {
     octet_network *net = NULL;
     float again[classes] = {0};
@@ -464,6 +507,7 @@ int main(int argc, char **argv) {
     bind_buffers(argv[1]);
     read_from_memory(argv[1]);
     save_plan(argv[1], argv[2], scores);
+    ask_for_refusals(argv[1], argv[2]);
     octet_network *net = NULL;
     EXPECT_OK(octet_network_create(&net, argv[1], NULL));
     describe_tensors(net);

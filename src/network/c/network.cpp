@@ -267,6 +267,17 @@ octet_status octet_network_save(const octet_network *net, const char *path) {
     });
 }
 
+octet_status octet_refused_nodes(const char *path, const octet_options *options, octet_refused_node function,
+                                 void *context) {
+    return guarded(__func__, [&] {
+        const std::string file = text_of(path, "path");
+        if (!function)
+            throw error(status::invalid_arguments, "function is a null pointer");
+        for (const refused_node &n : refused_nodes(file, value_of(options)))
+            function(context, n.number, n.reason.c_str(), n.is_certain ? 1 : 0);
+    });
+}
+
 octet_status octet_network_input_count(const octet_network *net, std::size_t *count) {
     return guarded(__func__, [&] {
         need(net, "network");
