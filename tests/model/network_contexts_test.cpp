@@ -269,8 +269,8 @@ TEST(NetworkContexts, NeedBorrowedConstantsNoLonger) {
     model::graph g = own;
     std::vector<std::vector<std::uint8_t>> lent = lend_constants(g);
     network net(std::move(g));
-    for (auto &bytes : lent)
-        std::fill(bytes.begin(), bytes.end(), std::uint8_t{0x55});
+    for (auto &constant : lent)
+        std::fill(constant.begin(), constant.end(), std::uint8_t{0x55});
     EXPECT_EQ(scores_of(net, 3), scores_of(expected, 3));
     network context = net.new_context();
     EXPECT_EQ(scores_of(context, 4), scores_of(expected, 4));
@@ -291,8 +291,8 @@ TEST(NetworkContexts, UnpackBorrowedConstantsForOtherSizes) {
     net.resize({2}); // while they are there
     EXPECT_EQ(net.weight_bytes(), bytes) << "plans share what they copy";
     net.forget_borrowed();
-    for (auto &bytes : lent)
-        std::fill(bytes.begin(), bytes.end(), std::uint8_t{0x55});
+    for (auto &constant : lent)
+        std::fill(constant.begin(), constant.end(), std::uint8_t{0x55});
     for (const dim_t batch : {1, 3, 2, 3, 1}) {
         net.resize({batch}), expected.resize({batch});
         EXPECT_EQ(scores_of(net, 3), scores_of(expected, 3)) << batch;

@@ -1,7 +1,7 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
 // beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
-// wide and broken graphs are without end; probes break each condition of each pattern, known ones are known to differ,
-// unusual ones are not made by these generators.
+// wide and broken graphs are without end; probes break each condition of each pattern, products go through the ways to sum up,
+// unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
@@ -9,13 +9,14 @@ const {operators_of} = require('./onnx_reader.cjs');
 const {npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph} = require('./random_graphs.cjs');
 const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
-const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs');
+const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
+
+const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
 
 const kinds = {
     random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken},
     probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
-    known: {graph: (i) => known[i].graph(), name: (i) => known[i].name, count: () => known.length},
-    unusual: {graph: (i) => unusual[i].graph(), name: (i) => unusual[i].name, count: () => unusual.length},
+    known: listed(known), unusual: listed(unusual), products: listed(products),
 };
 
 const arrays = {

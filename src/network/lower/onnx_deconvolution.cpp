@@ -1,5 +1,6 @@
 // ConvTranspose on floats in ONNX Runtime's order: what each pixel gives to each tap is a product of matrices, with a column for every
-// output channel and tap; outputs add up what they get, the first tap first, and the bias last.
+// output channel and tap; outputs add up what they get, the first tap first, and the bias last. Where an image is one pixel, the
+// product is one of a vector and a matrix, which ONNX Runtime sums up in other orders.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -53,10 +54,28 @@ deconvolution_geometry geometry_of(const lowering &l) {
     return g;
 }
 
+/// How what pixels give to taps is summed up.
+enum class product_order { matrices, weights_by_pixel, pixel_by_weights };
+
+/// Whether ONNX Runtime transposes the weights ahead, so that they are a matrix with a row for each column here.
+bool are_transposed_ahead(const lowering &l, const deconvolution_geometry &g) {
+    return l.input(conv_weights).is_constant && l.integer(dequantized_matrix, 0) == 0 && g.columns() > 1;
+}
+
+product_order order_of(const lowering &l, const deconvolution_geometry &g) {
+    if (g.pixels() > 1)
+        return product_order::matrices;
+    return are_transposed_ahead(l, g) ? product_order::weights_by_pixel : product_order::pixel_by_weights;
+}
+
 class deconvolution_step final : public step {
 public:
     deconvolution_step(const lowering &l, const deconvolution_geometry &g, buffer given)
-        : g_(g), given_(std::move(given)), dst_(l.output_buffer()) {
+        : g_(g), order_(order_of(l, g)), given_(std::move(given)), dst_(l.output_buffer()) {
+        if (order_ != product_order::matrices) {
+            src_ = l.input_buffer(0);
+            weights_ = l.input_buffer(conv_weights);
+        }
         if (!l.has_input(conv_bias))
             return;
         bias_ = l.input_buffer(conv_bias);
@@ -66,6 +85,7 @@ public:
                    " channels");
     }
 
+    product_order order() const { return order_; }
     primitive_step &products() { return products_; }
     primitive_step &followers() { return followers_; }
     void make_primitives() override {
@@ -77,16 +97,38 @@ public:
         followers_.prepare();
     }
     void run(const stream &s, const run_memory &m) const override {
-        products_.run(s, m);
+        if (order_ == product_order::matrices)
+            products_.run(s, m);
+        else
+            multiply_vectors(m);
         add_up(m);
         followers_.run(s, m);
     }
-    std::string implementation() const override { return products_.implementation() + " + loop"; }
+    std::string implementation() const override {
+        return order_ == product_order::matrices ? products_.implementation() + " + loop" : "loop";
+    }
     std::string explain() const override {
-        return products_.explain() + "\na plain loop adds up what each output gets";
+        return (order_ == product_order::matrices ? products_.explain()
+                                                  : "a plain loop multiplies a vector and a matrix") +
+               "\na plain loop adds up what each output gets";
     }
 
 private:
+    void multiply_vectors(const run_memory &m) const {
+        const dim_t columns = g_.columns();
+        for (dim_t part = 0; part < g_.images * g_.groups; part++) {
+            const float *const x = m.at<float>(*src_) + part * g_.channels, *const w =
+                                                                                m.at<float>(*weights_) +
+                                                                                part % g_.groups *
+                                                                                    g_.channels * columns;
+            float *const y = m.at<float>(given_) + part * columns;
+            if (order_ == product_order::pixel_by_weights)
+                multiply_row(x, w, columns, g_.channels, y, columns, true);
+            else
+                multiply_column_by_transposed(w, x, g_.channels, y, columns);
+        }
+    }
+
     void add_up(const run_memory &m) const {
         const dim_t size = g_.image_size(), columns = g_.columns(), taps = g_.taps();
         float *y = m.at<float>(dst_);
@@ -118,8 +160,9 @@ private:
     }
 
     deconvolution_geometry g_;
+    product_order order_;
     buffer given_, dst_;
-    std::optional<buffer> bias_;
+    std::optional<buffer> src_, weights_, bias_;
     primitive_step products_, followers_;
 };
 
@@ -127,14 +170,16 @@ private:
 
 std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
     const deconvolution_geometry g = geometry_of(l);
-    const dim_t pixels = g.pixels(), columns = g.columns(), block = float_reduction_block(g.channels, pixels);
+    const dim_t pixels = g.pixels(), columns = g.columns(),
+                block = float_reduction_block(g.channels, pixels, !are_transposed_ahead(l, g));
     const memory::desc given({g.images * g.groups * pixels, columns}, data_type::f32, format_tag::ab),
         matrix({g.groups * g.channels, columns}, data_type::f32, format_tag::ab);
     const buffer products = l.scratch(given);
     auto result = std::make_unique<deconvolution_step>(l, g, products);
     const memory::desc image({pixels, g.images * g.groups * g.channels}, data_type::f32,
                              memory::dims{1, pixels}); // a column for each channel
-    for (dim_t part = 0; part < g.images * g.groups; part++)
+    const dim_t parts = result->order() == product_order::matrices ? g.images * g.groups : 0;
+    for (dim_t part = 0; part < parts; part++)
         for (dim_t first = 0; first < g.channels; first += block) {
             const dim_t size = std::min(block, g.channels - first);
             const memory::desc a = image.submemory_desc({pixels, size}, {0, part * g.channels + first}),

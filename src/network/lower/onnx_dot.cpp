@@ -271,33 +271,56 @@ bool is_packed_ahead(const lowering &l, const tensor &b) {
     return b.is_constant && b.dims.size() == 2 && l.integer(dequantized_matrix, 0) == 0;
 }
 
+std::int64_t matrix_count(const memory::desc &md) {
+    const memory::dims dims = md.dims();
+    return element_count({dims.begin(), dims.end() - 2});
+}
+
 /// Whether rows are multiplied each with a matrix of its own, or one that is no batch. Where any number of rows, the
 /// batch, shares one, a row has the same bits as among others, those of ONNX Runtime for two rows and more, unless
-/// `single_rows_alone` asks for what it does with one.
+/// `single_rows_alone` asks for what it does with one. Of a column, the order depends on the place of a row anyway.
 bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const matrices &m) {
-    const memory::dims dst = m.dst.dims(), weights = m.weights.dims();
-    const std::size_t rank = dst.size();
-    const auto matrix_count = [&](const memory::dims &dims) {
-        return element_count({dims.begin(), dims.end() - 2});
-    };
     const bool has_its_own =
-        b.dims.size() > 2 && (matrix_count(weights) > 1 || (matrix_count(dst) == 1 && !b.is_constant));
+        b.dims.size() > 2 && (matrix_count(m.weights) > 1 || (matrix_count(m.dst) == 1 && !b.is_constant));
     const bool is_alone =
-        matrix_count(dst) == 1 && l.integer(single_rows_alone, 0) != 0 && l.integer("transA", 0) == 0;
-    return dst[rank - 2] == 1 && (a.dims.size() == 1 || has_its_own || is_alone) &&
-           m.weights.get_strides()[rank - 1] == 1 && m.src.dims()[rank - 1] > 0;
+        matrix_count(m.dst) == 1 && (l.integer(single_rows_alone, 0) != 0 || m.dst.dims().back() == 1);
+    return m.dst.dims()[m.dst.dims().size() - 2] == 1 && l.integer("transA", 0) == 0 &&
+           (a.dims.size() == 1 || has_its_own || is_alone);
+}
+
+/// Products of a row or a column that is computed have orders of their own.
+std::optional<vector_product> as_vector_product(const lowering &l, const matrices &m, const memory::desc &c) {
+    const tensor &a = l.input(float_inputs.src), &b = l.input(float_inputs.weights);
+    if (is_packed_ahead(l, b) || l.integer(scaled_summand, 0) != 0 || m.src.dims().back() == 0 ||
+        element_count(m.dst.dims()) == 0)
+        return {};
+    const bool is_transposed_a = l.integer("transA", 0) != 0 && a.dims.size() > 1,
+               is_transposed_b = l.integer("transB", 0) != 0 && b.dims.size() > 1;
+    using rows = vector_product::rows;
+    if (are_single_rows(l, a, b, m))
+        return vector_product{m.src, m.weights, m.dst, c, false, is_transposed_b};
+    if (m.dst.dims().back() != 1 || is_transposed_b)
+        return {};
+    if (b.dims.size() == 1 && !is_transposed_a)
+        return vector_product{m.src, m.weights, m.dst, c, false, false, rows::alone};
+    const bool are_together =
+        !is_transposed_a && a.dims.size() >= b.dims.size() && matrix_count(m.weights) == 1;
+    return vector_product{m.src,
+                          m.weights,
+                          m.dst,
+                          c,
+                          true,
+                          is_transposed_a,
+                          are_together ? rows::together : rows::of_each_matrix};
 }
 
 /// How many products ONNX Runtime adds up before it adds the sum to those before: constant matrices are packed in blocks
-/// of 256 rows, others are read in blocks that fit a cache. Single columns of the latter without a factor have orders of
-/// their own, which this is not.
-dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m, float alpha) {
+/// of 256 rows, others are read in blocks that fit a cache.
+dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
     const std::size_t rank = m.dst.dims().size();
     const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
-    if (is_packed_ahead(l, b))
-        return 256;
-    return columns == 1 && alpha == 1.f ? inner
-                                        : float_reduction_block(inner, columns, l.integer("transA", 0) != 0);
+    const bool is_transposed = l.integer("transA", 0) != 0 && l.input(float_inputs.src).dims.size() > 1;
+    return is_packed_ahead(l, b) ? 256 : float_reduction_block(inner, columns, is_transposed);
 }
 
 /// `size` of one dimension, from `first` on.
@@ -308,20 +331,21 @@ memory::desc part_of(const memory::desc &whole, std::size_t dimension, dim_t fir
     return whole.submemory_desc(dims, offsets);
 }
 
-/// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block.
-std::unique_ptr<step> scaled_product(const lowering &l, const matrices &m, float alpha, dim_t block,
+/// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block: alpha multiplies the sum of each.
+std::unique_ptr<step> scaled_product(const lowering &l, const matrices &m, float alpha,
                                      const memory::desc &c) {
     const dot_inputs &in = float_inputs;
+    const tensor &b = l.input(in.weights);
     const std::size_t rank = m.dst.dims().size();
-    const dim_t inner = m.src.dims()[rank - 1];
+    const dim_t inner = m.src.dims().back(), block = reduction_block(l, b, m);
     scaled_blocks s{{}, l.scratch(m.dst), l.output_buffer(m.dst), c, alpha};
     for (dim_t first = 0; first < inner; first += block) {
         const dim_t size = std::min(block, inner - first);
         const bool is_whole = size == inner;
         const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
                            weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
-        const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), m.dst},
-                                        primitive_attr(), l.get_engine());
+        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, primitive_attr(),
+                                        l.get_engine());
         s.products.emplace_back();
         s.products.back().add(pd,
                               {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
@@ -341,11 +365,11 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     if (rank < 2 || m.src.dims().size() != rank || m.weights.dims().size() != rank)
         refuse("a product of " + to_text(m.src.dims()) + " and " + to_text(m.weights.dims()) + " is not " +
                to_text(m.dst.dims()));
-    if (alpha == 1.f && are_single_rows(l, l.input(in.src), b, m) && !is_packed_ahead(l, b))
-        return make_row_product(l, m.src, m.weights, m.dst, c);
-    const dim_t inner = m.src.dims()[rank - 1], block = reduction_block(l, b, m, alpha);
+    if (const auto vectors = alpha == 1.f ? as_vector_product(l, m, c) : std::nullopt)
+        return make_vector_product(l, *vectors);
+    const dim_t inner = m.src.dims()[rank - 1], block = reduction_block(l, b, m);
     if (alpha != 1.f && inner > 0 && (!c.is_zero() || inner > block))
-        return scaled_product(l, m, alpha, block, c);
+        return scaled_product(l, m, alpha, c);
     auto result = std::make_unique<primitive_step>();
     for (dim_t first = 0; first < inner; first += block) {
         const dim_t size = std::min(block, inner - first);

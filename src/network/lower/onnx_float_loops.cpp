@@ -40,23 +40,59 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
     }
 }
 
+namespace {
+
+/// Eight sums of one row, `step` apart. Rows are taken four, two or one at a time, and each way adds in an order of its own.
+float add_eight(const float *s, dim_t step, dim_t rows_at_a_time) {
+    const auto at = [=](dim_t i) { return s[i * step]; };
+    if (rows_at_a_time == 4)
+        return (((at(0) + at(1)) + at(2)) + at(3)) + (((at(4) + at(5)) + at(6)) + at(7));
+    if (rows_at_a_time == 2)
+        return ((at(0) + at(2)) + (at(4) + at(6))) + ((at(1) + at(3)) + (at(5) + at(7)));
+    return ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)));
+}
+
+/// Calls work(row, rows at a time) for each row.
+template <typename Work> void for_rows(dim_t count, const Work &work) {
+    for (dim_t r = 0, last = 0, group = 0; r < count; r++) {
+        if (r == last) {
+            group = count - r >= 4 ? 4 : count - r >= 2 ? 2 : 1;
+            last += group;
+        }
+        work(r, group);
+    }
+}
+
+} // namespace
+
 void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
                      dim_t count, bool begins) {
-    for (dim_t r = 0, left_in_group = 0, group = 0; r < count; r++, left_in_group--) {
-        if (left_in_group == 0)
-            group = left_in_group = count - r >= 4 ? 4 : count - r >= 2 ? 2 : 1;
+    for_rows(count, [&](dim_t r, dim_t group) {
         const float *const row = rows + r * row_stride;
         float s[8] = {};
-        for (dim_t k = 0; k < inner; k++)
-            s[k % 8] += row[k] * column[k];
-        float sum = 0;
-        if (group == 4)
-            sum = (((s[0] + s[1]) + s[2]) + s[3]) + (((s[4] + s[5]) + s[6]) + s[7]);
-        else if (group == 2)
-            sum = ((s[0] + s[2]) + (s[4] + s[6])) + ((s[1] + s[3]) + (s[5] + s[7]));
-        else
-            sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-        y[r] = sum + (begins ? 0.f : y[r]);
+        dim_t k = 0;
+        for (; k + 8 <= inner; k += 8)
+            for (dim_t i = 0; i < 8; i++)
+                s[i] += row[k + i] * column[k + i];
+        for (dim_t i = 0; k + i < inner; i++)
+            s[i] += row[k + i] * column[k + i];
+        y[r] = add_eight(s, 1, group) + (begins ? 0.f : y[r]);
+    });
+}
+
+void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
+                                   dim_t count) {
+    constexpr dim_t block = 64; // a multiple of rows at a time
+    for (dim_t first = 0; first < count; first += block) {
+        const dim_t size = std::min(block, count - first);
+        float s[8][block] = {};
+        for (dim_t k = 0; k < inner; k++) {
+            const float *const row = matrix + k * count + first;
+            float *const sums = s[k % 8];
+            for (dim_t r = 0; r < size; r++)
+                sums[r] += row[r] * column[k];
+        }
+        for_rows(size, [&](dim_t r, dim_t group) { y[first + r] = add_eight(s[0] + r, block, group) + 0.f; });
     }
 }
 
@@ -86,7 +122,7 @@ std::string followed_loop::explain() const {
 
 namespace {
 
-// ---- One row times a matrix
+// ---- A row times a matrix, a matrix times a column
 
 /// Elements from the first matrix of a tensor to the one at an index; dimensions of 1 are repeated.
 dim_t matrix_offset(const memory::desc &md, const memory::dims &at) {
@@ -97,51 +133,68 @@ dim_t matrix_offset(const memory::desc &md, const memory::dims &at) {
     return offset;
 }
 
-class row_product final : public followed_loop {
+class vector_product_step final : public followed_loop {
 public:
-    row_product(const lowering &l, const memory::desc &src, const memory::desc &weights,
-                const memory::desc &dst, const memory::desc &c)
-        : src_(l.input_buffer(0)), weights_(l.input_buffer(1)), dst_(l.output_buffer()),
-          row_stride_(weights.get_strides()[weights.dims().size() - 2]), inner_(src.dims().back()),
-          columns_(dst.dims().back()) {
-        if (!c.is_zero()) {
+    vector_product_step(const lowering &l, const vector_product &p)
+        : vector_(l.input_buffer(p.is_column ? 1 : 0)), matrix_(l.input_buffer(p.is_column ? 0 : 1)),
+          dst_(l.output_buffer()), has_dense_rows_(p.is_column == !p.is_transposed),
+          inner_(p.src.dims().back()) {
+        const memory::dims dims = p.dst.dims();
+        const std::size_t rank = dims.size(), along = p.is_column ? rank - 2 : rank - 1;
+        count_ = dims[along];
+        if (!p.c.is_zero()) {
             c_ = l.input_buffer(2);
-            c_stride_ = c.dims().back() == 1 ? 0 : c.get_strides().back();
+            c_stride_ = p.c.dims()[along] == 1 ? 0 : p.c.get_strides()[along];
         }
-        memory::dims at(dst.dims().size() - 2);
-        const std::int64_t count = element_count(dst.dims()) / std::max<dim_t>(columns_, 1);
-        for (std::int64_t i = 0; i < count; i++) {
-            matrices_.push_back({matrix_offset(src, at), matrix_offset(weights, at)});
-            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dst.dims()[d];)
+        const memory::desc &v = p.is_column ? p.weights : p.src, &m = p.is_column ? p.src : p.weights;
+        const memory::dims strides = m.get_strides();
+        row_stride_ = strides[has_dense_rows_ == p.is_column ? rank - 2 : rank - 1];
+        take_followers(l, p.dst);
+        if (p.split != vector_product::rows::of_each_matrix) {
+            const dim_t rows = element_count(dims),
+                        products = p.split == vector_product::rows::alone ? rows : 1;
+            count_ = rows / products;
+            for (dim_t i = 0; i < products; i++)
+                products_.push_back({i * inner_, 0});
+            return;
+        }
+        memory::dims at(rank - 2);
+        for (std::int64_t left = element_count(dims) / std::max<dim_t>(count_, 1); left > 0; left--) {
+            products_.push_back({matrix_offset(v, at), matrix_offset(m, at)});
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims[d];)
                 at[d] = 0;
         }
-        take_followers(l, dst);
     }
 
     void run(const stream &s, const run_memory &m) const override {
         float *y = m.at<float>(dst_);
-        for (const auto &[a, b] : matrices_) {
-            if (c_)
-                for (dim_t j = 0; j < columns_; j++)
-                    y[j] = m.at<float>(c_)[j * c_stride_];
-            multiply_row(m.at<float>(src_) + a, m.at<float>(weights_) + b, row_stride_, inner_, y, columns_,
-                         !c_);
-            y += columns_;
+        for (const auto &[v, a] : products_) {
+            for (dim_t j = 0; c_ && j < count_; j++)
+                y[j] = m.at<float>(*c_)[j * c_stride_];
+            const float *const vector = m.at<float>(vector_) + v, *const matrix = m.at<float>(matrix_) + a;
+            if (has_dense_rows_)
+                multiply_column(matrix, row_stride_, vector, inner_, y, count_, !c_);
+            else
+                multiply_row(vector, matrix, row_stride_, inner_, y, count_, !c_);
+            y += count_;
         }
         run_followers(s, m);
     }
 
 private:
     std::string explain_loop() const override {
-        return "a plain loop over " + std::to_string(matrices_.size()) + " rows, four products at a time";
+        return "a plain loop over " + std::to_string(products_.size()) + " vectors times matrices, " +
+               (has_dense_rows_ ? "eight sums each" : "four products at a time");
     }
 
-    struct matrix {
-        dim_t a, b;
+    struct product {
+        dim_t vector, matrix; ///< where they begin
     };
-    buffer src_, weights_, dst_, c_;
-    dim_t row_stride_, inner_, columns_, c_stride_ = 0;
-    std::vector<matrix> matrices_;
+    buffer vector_, matrix_, dst_;
+    std::optional<buffer> c_;
+    bool has_dense_rows_; ///< what one element of the result is a sum over lies side by side in the matrix
+    dim_t row_stride_, inner_, count_, c_stride_ = 0;
+    std::vector<product> products_;
 };
 
 // ---- Products with a factor
@@ -151,8 +204,8 @@ public:
     scaled_sums(const lowering &l, scaled_blocks blocks) : blocks_(std::move(blocks)) {
         const memory::dims dims = blocks_.dst.get_desc().dims();
         columns_ = dims.back();
-        rows_ = element_count({dims.begin(), dims.end() - 1});
-        if (!blocks_.c.is_zero()) { // of matrices
+        rows_ = columns_ > 0 ? element_count(dims) / columns_ : 0;
+        if (!blocks_.c.is_zero()) {
             c_ = l.input_buffer(2, blocks_.c);
             const memory::dims c_dims = blocks_.c.dims();
             row_step_ = c_dims[0] == 1 ? 0 : c_dims[1];
@@ -201,10 +254,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<step> make_row_product(const lowering &l, const memory::desc &src,
-                                       const memory::desc &weights, const memory::desc &dst,
-                                       const memory::desc &c) {
-    return std::make_unique<row_product>(l, src, weights, dst, c);
+std::unique_ptr<step> make_vector_product(const lowering &l, const vector_product &p) {
+    return std::make_unique<vector_product_step>(l, p);
 }
 
 std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks) {

@@ -14,6 +14,9 @@ inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 /// Of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
 inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
 
+/// Of a Gemm: its C was multiplied by beta before.
+inline constexpr const char *scaled_summand = "octet.scaled_summand";
+
 /// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
 inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
 
@@ -61,6 +64,9 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
 /// added up in another order in groups of four rows, of two, and of one; the sum is added to what is there, if it does not begin.
 void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
                      dim_t count, bool begins);
+/// The same of a dense matrix whose columns, `count` of them, are those rows; the sums begin.
+void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
+                                   dim_t count);
 
 /// Sums of products, each block of which `alpha` multiplies as it is added to those before.
 struct scaled_blocks {
@@ -75,10 +81,16 @@ std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks);
 std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
                                                       bool is_simplified);
 
-/// Products of single rows with matrices whose rows are dense, inputs 0 and 1, and what a pass joined to them. Sums begin
-/// with `c`, a row under dimensions of dst or the zero descriptor, which is input 2.
-std::unique_ptr<step> make_row_product(const lowering &l, const memory::desc &src,
-                                       const memory::desc &weights, const memory::desc &dst,
-                                       const memory::desc &c);
+/// Products of single rows, input 0, with matrices, input 1, or of matrices with single columns. Their descriptors have equal ranks.
+struct vector_product {
+    enum class rows { of_each_matrix, together, alone }; ///< which rows of src are one product
+    memory::desc src, weights, dst;
+    memory::desc
+        c; ///< input 2, which the sums begin with, under the dimensions of dst; or the zero descriptor
+    bool is_column, is_transposed; ///< the second matrix is a column; the other operand is read transposed
+    rows split = rows::of_each_matrix;
+};
+/// They, in ONNX Runtime's orders, and what a pass joined to them.
+std::unique_ptr<step> make_vector_product(const lowering &l, const vector_product &p);
 
 } // namespace octet::model

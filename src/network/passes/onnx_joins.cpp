@@ -155,6 +155,7 @@ void scale_summand(ort_graph &g) {
         g.insert_before(i, {"Mul", {c, g.add_floats("beta", {}, {beta})}, {scaled}, {}});
         g.set_input(i, 2, scaled);
         g.set_attribute(i, "beta", 1.f);
+        g.set_attribute(i, scaled_summand, std::int64_t{1});
     });
 }
 
@@ -232,7 +233,8 @@ void compute_constants(graph &g, const evaluator &evaluate) {
                                  !facts_of(g.framework, n.op).lower;
         if (is_computed) {
             const bool has_bias = n.op == "Conv" && n.inputs.size() > 2;
-            if ((n.op == "Conv" || is_matrix_product(n.op)) && n.inputs.size() > 1 &&
+            if ((n.op == "Conv" || n.op == "ConvTranspose" || is_matrix_product(n.op)) &&
+                n.inputs.size() > 1 &&
                 (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0)))
                 n.attributes[dequantized_matrix] = std::int64_t{1};
             kept.push_back(std::move(n));

@@ -1,0 +1,328 @@
+// Conditions under which ONNX Runtime's operators on codes and their weights, biases and pairs come about: what is left of small graphs
+// is what version 1.30 left of them.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "model/ort_left.hpp"
+
+namespace octet::tests {
+namespace {
+
+using b = onnx_builder;
+
+b product(const char *op, std::int64_t axis) {
+    b m(17);
+    const bool is_conv = std::string(op) == "Conv";
+    m.input<float>("in", is_conv ? b::dims{1, 4, 2, 2} : b::dims{3, 4});
+    add_pair(m, "in", {"x", 0.02f, 128});
+    add_weights(m, is_conv ? b::dims{4, 4, 1, 1} : b::dims{4, 4}, {0.01f, 0.02f, 0.03f, 0.04f}, axis);
+    m.node(op, {"x", "w"}, {"p"});
+    add_pair(m, "p", {"y", 0.05f, 128});
+    m.output("y");
+    return m;
+}
+
+TEST(OrtCodes, ScalesOfWeightsAreThoseOfTheirColumnsWhateverTheAxis) {
+    EXPECT_EQ(operators_left(product("MatMul", 0)), "QuantizeLinear QLinearMatMul DequantizeLinear");
+    EXPECT_EQ(operators_left(product("Gemm", 0)), "QuantizeLinear QGemm DequantizeLinear");
+    EXPECT_EQ(operators_left(product("Conv", 1)), "QuantizeLinear QLinearConv DequantizeLinear");
+    EXPECT_EQ(computed(product("MatMul", 0)), computed(product("MatMul", 1)));
+    EXPECT_EQ(computed(product("Gemm", -2)), computed(product("Gemm", 1)));
+    EXPECT_EQ(computed(product("Conv", -1)), computed(product("Conv", 0)));
+}
+
+TEST(OrtCodes, APairThatSharesZeroAloneWithTheNextHasAScaleOfZero) {
+    b m(17);
+    m.input<float>("in", {2, 5});
+    add_pair(m, "in", {"x", 0.02f, 255});
+    add_pair(m, "x", {"y", 0.05f, 0});
+    m.output("y");
+    EXPECT_EQ(operators_left(m), "QuantizeLinear DequantizeLinear");
+    EXPECT_EQ(computed(m), std::vector<float>(10));
+}
+
+TEST(OrtCodes, AProductTakesCodesWithAScaleOfZero) {
+    b m(17);
+    m.input<float>("in", {3, 4});
+    add_pair(m, "in", {"x", 0.02f, 255});
+    add_pair(m, "x", {"y", 0.05f, 0});
+    add_weights(m, {4, 4}, {0.01f, 0.02f, 0.03f, 0.04f}, 1);
+    m.node("MatMul", {"y", "w"}, {"z"});
+    m.output("z");
+    EXPECT_EQ(operators_left(m), "QuantizeLinear MatMulIntegerToFloat");
+    EXPECT_EQ(computed(m), std::vector<float>(12));
+}
+
+TEST(OrtCodes, PairsCancelAtTheEndForOneReader) {
+    const auto left = [](int readers) {
+        b m(17);
+        m.input<std::uint8_t>("in_codes", {2, 8});
+        add_parameters(m, {"x", 0.02f, 128});
+        m.node("DequantizeLinear", {"in_codes", "x_scale", "x_zero"}, {"x"});
+        m.node("QuantizeLinear", {"x", "x_scale", "x_zero"}, {"y"});
+        for (int i = 0; i < readers; i++) {
+            const std::string name = "z" + std::to_string(i);
+            m.node("DequantizeLinear", {"y", "x_scale", "x_zero"}, {name});
+            m.output(name);
+        }
+        return operators_left(m);
+    };
+    EXPECT_EQ(left(1), "DequantizeLinear");
+    EXPECT_EQ(left(2), "DequantizeLinear QuantizeLinear DequantizeLinear DequantizeLinear");
+}
+
+/// A Relu before codes that cannot be negative, which say so or not.
+TEST(OrtCodes, ALimitStaysBeforeCodesThatNameNoZeroPoint) {
+    for (const bool names_zero : {true, false}) {
+        b m(17);
+        m.input<float>("in", {2, 8});
+        add_pair(m, "in", {"x", 0.02f, 128});
+        m.node("Sigmoid", {"x"}, {"s"});
+        m.node("Relu", {"s"}, {"r"});
+        add_parameters(m, {"y", 0.02f, 0});
+        m.node("QuantizeLinear", names_zero ? b::names{"r", "y_scale", "y_zero"} : b::names{"r", "y_scale"},
+               {"y"});
+        m.output("y");
+        EXPECT_EQ(operators_left(m), names_zero
+                                         ? "QuantizeLinear QLinearSigmoid"
+                                         : "QuantizeLinear DequantizeLinear Sigmoid Relu QuantizeLinear");
+    }
+}
+
+/// Scales of one dimension and of none give a bias that is rounded again with each run.
+TEST(OrtCodes, ABiasWhoseScaleGainsADimensionIsNotFolded) {
+    for (const bool is_list : {false, true}) {
+        b m(17);
+        m.input<float>("in", {1, 3, 4});
+        add_pair(m, "in", {"x", 0.02f, 100, is_list});
+        m.constant<std::int8_t>("codes", {2, 3, 1}, {1, -2, 3, 40, -50, 60});
+        m.scalar<float>("w_scale", 0.01f);
+        m.scalar<std::int8_t>("w_zero", 0);
+        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+        m.constant<float>("bias", {2}, {0.3f, -0.4f});
+        m.node("Conv", {"x", "w", "bias"}, {"c"});
+        add_pair(m, "c", {"y", 0.02f, 100, is_list});
+        m.output("y");
+        EXPECT_EQ(operators_left(m).find("QLinearConv") == std::string::npos, is_list);
+        EXPECT_EQ(operators_left(m).find("Round") != std::string::npos, is_list);
+        EXPECT_EQ(computed(m).size(), 8u);
+    }
+}
+
+/// Both scales are computed: the operator is one, and its parts are run.
+TEST(OrtCodes, AProductOfIntegersTakesScalesThatAreComputed) {
+    std::vector<float> results[2];
+    for (const bool is_computed : {false, true}) {
+        b m(17);
+        m.input<float>("x", {2, 4});
+        if (is_computed)
+            m.input<float>("s", {});
+        else
+            m.scalar<float>("s", wave(1)[0]);
+        m.node("DynamicQuantizeLinear", {"x"}, {"codes", "scale", "zero"});
+        m.constant<std::int8_t>("w", {4, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+        m.node("MatMulInteger", {"codes", "w", "zero"}, {"sums"});
+        b::set(m.node("Cast", {"sums"}, {"real"}), "to", std::int64_t{1});
+        m.node("Mul", {"scale", "s"}, {"factor"});
+        m.node("Mul", {"real", "factor"}, {"y"});
+        m.output("y");
+        EXPECT_EQ(operators_left(m), "DynamicQuantizeMatMul");
+        results[is_computed ? 1 : 0] = computed(m);
+    }
+    EXPECT_EQ(results[0], results[1]);
+}
+
+/// Weights that are computed have a layout of their own, in which no image is.
+TEST(OrtCodes, AConvolutionOnCodesTakesComputedWeights) {
+    std::vector<float> results[2];
+    for (const bool are_computed : {false, true}) {
+        b m(17);
+        m.input<float>("in", {1, 8, 4, 4});
+        if (are_computed)
+            m.input<float>("kernel", {5, 8, 3, 3});
+        else
+            m.constant<float>("kernel", {5, 8, 3, 3}, wave(360));
+        add_pair(m, "in", {"x", 0.02f, 128});
+        add_pair(m, "kernel", {"w", 0.01f, 120});
+        m.node("Conv", {"x", "w"}, {"c"});
+        add_pair(m, "c", {"y", 0.05f, 100});
+        m.output("y");
+        results[are_computed ? 1 : 0] = computed(m);
+    }
+    EXPECT_EQ(results[0], results[1]);
+}
+
+/// Equal constants of one element are one, of equal dimensions, and a scale that is read elsewhere forms no product of blocks.
+TEST(OrtCodes, AProductOfBlocksHasAScaleOfItsOwn) {
+    const auto left = [](float factor, const b::dims &dims) {
+        b m(17);
+        m.input<float>("x", {3, 4});
+        m.constant<std::int8_t>("codes", {4, 2}, {1, -2, 3, 4, -5, 6, 7, 8});
+        m.scalar<float>("w_scale", 0.25f);
+        m.scalar<std::int8_t>("w_zero", 0);
+        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+        m.node("MatMul", {"x", "w"}, {"product"});
+        m.node("Tanh", {"product"}, {"t"});
+        m.constant<float>("factor", dims, {factor});
+        m.node("Mul", {"t", "factor"}, {"y"});
+        m.output("y");
+        return operators_left(m);
+    };
+    EXPECT_EQ(left(0.5f, {}), "MatMulNBits Tanh Mul");
+    EXPECT_EQ(left(0.25f, {1}), "MatMulNBits Tanh Mul");
+    EXPECT_EQ(left(0.25f, {}), "DequantizeLinear MatMul Tanh Mul");
+}
+
+TEST(OrtCodes, AConstantOfWhereGetsCodesThoughTheNetworkGivesTheChoice) {
+    for (const bool is_given : {false, true}) {
+        b m(17);
+        m.input<float>("in", {2, 3});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        m.node("Less", {"in", "x"}, {"condition"});
+        m.scalar<float>("constant", 0.5f);
+        m.node("Where", {"condition", "x", "constant"}, {"choice"});
+        add_pair(m, "choice", {"y", 0.02f, 100});
+        m.output("y");
+        if (is_given)
+            m.output("choice");
+        const std::string left = operators_left(m);
+        EXPECT_EQ(left.find("QLinearWhere") == std::string::npos, is_given) << left;
+        EXPECT_EQ(std::count(left.begin(), left.end(), 'D'), is_given ? 4 : 2) << left; // DequantizeLinear
+    }
+}
+
+std::string moved_before_codes(std::int64_t opset, bool is_pool, bool is_given) {
+    b m(opset);
+    m.input<float>("in", {1, 1, 2, 2});
+    m.node("Tanh", {"in"}, {"t"});
+    if (is_pool)
+        b::set(m.node("MaxPool", {"t"}, {"moved"}), "kernel_shape", b::dims{2, 2});
+    else
+        m.node("Squeeze", {"t"}, {"moved"});
+    add_pair(m, "moved", {"y", 0.02f, 100});
+    m.output("y");
+    if (is_given)
+        m.output("t");
+    return operators_left(m);
+}
+
+TEST(OrtCodes, PairsGoUpToWhatNothingElseReads) {
+    EXPECT_EQ(moved_before_codes(13, false, false), "Tanh QuantizeLinear Squeeze DequantizeLinear");
+    EXPECT_EQ(moved_before_codes(13, false, true), "Tanh Squeeze QuantizeLinear DequantizeLinear");
+    EXPECT_EQ(moved_before_codes(12, true, false), "Tanh QuantizeLinear MaxPool DequantizeLinear");
+    EXPECT_EQ(moved_before_codes(11, true, false), "Tanh MaxPool QuantizeLinear DequantizeLinear");
+}
+
+/// A product of codes with a bias whose scale gains a dimension, and a Where that gets codes, or none.
+b gemm_with_bias(bool has_choice) {
+    b m(17);
+    m.input<float>("in", {3, 4});
+    add_pair(m, "in", {"x", 0.02f, 100, true});
+    m.constant<std::int8_t>("codes", {4, 2}, {1, -2, 3, 40, -50, 60, 7, 8});
+    m.scalar<float>("w_scale", 0.01f);
+    m.scalar<std::int8_t>("w_zero", 0);
+    m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+    m.constant<float>("bias", {2}, {0.3f, -0.4f});
+    m.node("Gemm", {"x", "w", "bias"}, {"product"});
+    add_pair(m, "product", {"y", 0.02f, 100});
+    m.output("y");
+    if (has_choice) {
+        add_pair(m, "in", {"a", 0.05f, 7});
+        m.node("Less", {"in", "a"}, {"condition"});
+        m.scalar<float>("constant", 0.5f);
+        m.node("Where", {"condition", "a", "constant"}, {"choice"});
+        add_pair(m, "choice", {"z", 0.05f, 7});
+        m.output("z");
+    }
+    return m;
+}
+
+TEST(OrtCodes, ABiasIsFoldedOnceAnotherTransformerHasChangedTheGraph) {
+    EXPECT_EQ(operators_left(gemm_with_bias(false)),
+              "QuantizeLinear Mul Div Round Cast QGemm DequantizeLinear");
+    const std::string left = operators_left(gemm_with_bias(true));
+    EXPECT_EQ(left.find("Round"), std::string::npos) << left;
+    EXPECT_NE(left.find("QGemm"), std::string::npos) << left;
+    EXPECT_EQ(computed(gemm_with_bias(false)), computed(gemm_with_bias(true)));
+}
+
+/// s8 that became u8 has lost the dimensions of its zero point.
+TEST(OrtCodes, AGemmTakesNoListOfOneScaleFromSignedCodes) {
+    const auto left = [](const char *op, bool is_list) {
+        b m(17);
+        m.input<float>("in", {3, 4});
+        m.input<float>("kernel", {4, 2});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        m.constant<float>("w_scale", is_list ? b::dims{1} : b::dims{}, {0.01f});
+        m.constant<std::int8_t>("w_zero", is_list ? b::dims{1} : b::dims{}, {3});
+        m.node("QuantizeLinear", {"kernel", "w_scale", "w_zero"}, {"codes"});
+        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+        m.node(op, {"x", "w"}, {"product"});
+        add_pair(m, "product", {"y", 0.02f, 100});
+        m.output("y");
+        return operators_left(m);
+    };
+    EXPECT_NE(left("Gemm", false).find("QGemm"), std::string::npos);
+    EXPECT_EQ(left("Gemm", true).find("QGemm"), std::string::npos);
+    EXPECT_NE(left("MatMul", true).find("QLinearMatMul"), std::string::npos);
+}
+
+/// Among codes, what chooses pixels works on them, and what computes new ones on floats.
+TEST(OrtCodes, AResizeThatComputesStaysOnFloats) {
+    const auto left = [](const char *mode) {
+        b m(13);
+        m.input<float>("in", {1, 2, 3, 4});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        m.constant<float>("scales", {4}, {1, 1, 2, 2});
+        b::set(m.node("Resize", {"x", "", "scales"}, {"resized"}), "mode", mode);
+        add_pair(m, "resized", {"y", 0.02f, 100});
+        m.output("y");
+        return operators_left(m);
+    };
+    EXPECT_EQ(left("nearest"), "QuantizeLinear Resize DequantizeLinear");
+    for (const char *const mode : {"linear", "cubic"})
+        EXPECT_EQ(left(mode), "QuantizeLinear DequantizeLinear Resize QuantizeLinear DequantizeLinear");
+}
+
+/// A transposed convolution whose weights have a scale for each output or input channel. It stays on floats.
+TEST(OrtCodes, ABiasOfATransposedConvolutionTakesScalesOfItsOutputs) {
+    for (const std::int64_t axis : {0, 1}) {
+        b m(17);
+        m.input<float>("in", {1, 4, 5});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        add_weights(m, {4, 4, 3}, {0.01f, 0.02f, 0.03f, 0.04f}, axis);
+        m.constant<float>("bias", {4}, {0.3f, -0.4f, 0.5f, 0.6f});
+        m.node("ConvTranspose", {"x", "w", "bias"}, {"c"});
+        add_pair(m, "c", {"y", 0.02f, 100});
+        m.output("y");
+        const std::string left = operators_left(m);
+        EXPECT_EQ(std::count(left.begin(), left.end(), 'D'), axis == 1 ? 4 : 3) << left; // DequantizeLinear
+    }
+}
+
+/// A bias that is folded changes the graph, so that another, whose scale gains a dimension, is folded in the next step.
+TEST(OrtCodes, ABiasIsFoldedBesideAnother) {
+    for (const bool has_other : {false, true}) {
+        b m(17);
+        m.input<float>("in", {1, 3, 4});
+        add_pair(m, "in", {"x", 0.02f, 100, true});
+        m.constant<std::int8_t>("codes", {2, 3, 1}, {1, -2, 3, 40, -50, 60});
+        m.scalar<float>("w_scale", 0.01f);
+        m.scalar<std::int8_t>("w_zero", 0);
+        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+        m.constant<float>("bias", {2}, {0.3f, -0.4f});
+        m.node("Conv", {"x", "w", "bias"}, {"c"});
+        add_pair(m, "c", {"y", 0.02f, 100});
+        m.output("y");
+        if (has_other) {
+            add_pair(m, "in", {"x2", 0.02f, 100});
+            m.node("Conv", {"x2", "w", "bias"}, {"c2"});
+            add_pair(m, "c2", {"y2", 0.02f, 100});
+            m.output("y2");
+        }
+        EXPECT_EQ(operators_left(m).find("Round") == std::string::npos, has_other);
+    }
+}
+
+} // namespace
+} // namespace octet::tests
