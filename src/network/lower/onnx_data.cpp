@@ -81,17 +81,26 @@ extremes extremes_with_nan(const float *x, dim_t count) {
     return all;
 }
 
+/// Rows of the same length, into which elements are divided to be reduced: long ones, since a result takes as long as some hundred
+/// elements, and a multiple of four, which are reduced at a time.
+dim_t rows_of(dim_t count) {
+    constexpr dim_t shortest = 2048, at_a_time = 4;
+    for (dim_t rows = count / shortest / at_a_time * at_a_time; rows > 0; rows -= at_a_time)
+        if (count % rows == 0)
+            return rows;
+    return 1;
+}
+
 /// Finds scale and zero point of what it is given, then quantizes with them. The extremes of rows are found first, by
 /// reductions: whatever the order, they are the same, but where there is a NaN. Then a sum is NaN, too.
 class dynamic_quantize_step final : public step {
 public:
     dynamic_quantize_step(const lowering &l, const buffer &src, const buffer &dst, const buffer &scale,
                           const buffer &zero_point)
-        : count_(element_count(src.get_desc().dims())), src_(src), scale_(scale), zero_point_u8_(zero_point),
+        : count_(element_count(src.get_desc().dims())), rows_(rows_of(count_)), src_(src), scale_(scale),
+          zero_point_u8_(zero_point),
           zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))) {
-        const memory::dims dims = src.get_desc().dims();
-        rows_ = element_count({dims.begin(), dims.end() - 1});
-        const memory::desc matrix({rows_, dims.back()}, data_type::f32, format_tag::nc),
+        const memory::desc matrix({rows_, count_ / rows_}, data_type::f32, format_tag::nc),
             column({rows_, 1}, data_type::f32, format_tag::nc);
         lowest_ = l.scratch(column);
         highest_ = l.scratch(column);
@@ -141,7 +150,7 @@ private:
         return {*std::min_element(low, low + rows_), *std::max_element(high, high + rows_)};
     }
 
-    std::int64_t rows_ = 0, count_;
+    std::int64_t count_, rows_;
     buffer src_, lowest_, highest_, sums_, scale_, zero_point_u8_, zero_point_s32_;
     primitive_step extremes_, quantize_;
 };
