@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 
+#include "interop/onnxruntime/program_slots.hpp"
 #include "support/paths.hpp"
 
 namespace octet::tests {
@@ -19,50 +20,7 @@ namespace {
 using namespace onnxruntime;
 namespace api = onnxruntime::api;
 
-// Environments, sessions, their options and memory are addresses to a program.
-using log_function = void (*)(void *, int, const char *, const char *, const char *, const char *);
-constexpr slot<4, may_fail(log_function, void *, int, const char *, void **)> create_env_with_logger{};
-constexpr slot<7, may_fail(const void *, const char *, const void *, void **)> create_session_of_file{};
-constexpr slot<8, may_fail(const void *, const void *, std::size_t, const void *, void **)> create_session{};
-constexpr slot<9, may_fail(void *, const void *, const char *const *, const ort_value *const *, std::size_t,
-                           const char *const *, std::size_t, ort_value **)>
-    run_session{};
-constexpr slot<10, may_fail(void **)> create_options{};
-constexpr slot<23, may_fail(void *, int)> set_level{};
-constexpr slot<24, may_fail(void *, int)> set_threads{};
-constexpr slot<30, may_fail(const void *, std::size_t *)> input_count{};
-constexpr slot<31, may_fail(const void *, std::size_t *)> output_count{};
-constexpr slot<33, may_fail(const void *, std::size_t, ort_type_info **)> input_type{};
-constexpr slot<36, may_fail(const void *, std::size_t, void *, char **)> input_name{};
-constexpr slot<37, may_fail(const void *, std::size_t, void *, char **)> output_name{};
-constexpr slot<48, may_fail(void *, const std::int64_t *, std::size_t, int, ort_value **)> create_tensor{};
-constexpr slot<49, may_fail(const void *, void *, std::size_t, const std::int64_t *, std::size_t, int,
-                            ort_value **)>
-    create_tensor_with_data{};
-constexpr slot<69, may_fail(int, int, void **)> create_cpu_memory_info{};
-constexpr slot<76, may_fail(void *, void *)> allocator_free{};
-constexpr slot<78, may_fail(void **)> default_allocator{};
-constexpr slot<94, void(void *)> release_memory_info{};
-constexpr slot<95, void(void *)> release_session{};
-constexpr slot<98, void(ort_type_info *)> release_type{};
-constexpr slot<100, void(void *)> release_options{};
-constexpr slot<130, may_fail(void *, const char *, const char *)> add_entry{};
-constexpr slot<133, may_fail(void *, const void *, const void *)> run_with_binding{};
-constexpr slot<134, may_fail(void *, void **)> create_binding{};
-constexpr slot<135, void(void *)> release_binding{};
-constexpr slot<136, may_fail(void *, const char *, const ort_value *)> bind_input{};
-constexpr slot<137, may_fail(void *, const char *, const ort_value *)> bind_output{};
-constexpr slot<301, may_fail(void *, const char *, const char *)> register_library{};
-constexpr slot<302, may_fail(void *, const char *)> unregister_library{};
-constexpr slot<303, may_fail(const void *, const void *const **, std::size_t *)> get_ep_devices{};
-constexpr slot<304, may_fail(void *, void *, const void *const *, std::size_t, const char *const *,
-                             const char *const *, std::size_t)>
-    append_provider{};
-constexpr slot<312, const char *(const void *)> device_provider{};
-constexpr slot<407, may_fail(const void *, const void *const **, std::size_t *)> assigned_subgraphs{};
-constexpr slot<408, may_fail(const void *, const char **)> assigned_provider{};
-constexpr slot<409, may_fail(const void *, const void *const **, std::size_t *)> assigned_nodes{};
-constexpr slot<412, may_fail(const void *, const char **)> assigned_operator{};
+using namespace program;
 
 std::mutex log_mutex;
 std::vector<std::string> log_lines;
