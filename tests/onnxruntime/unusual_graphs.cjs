@@ -70,6 +70,58 @@ function resize_between_pairs(mode) {
     return finished(g, pair(g.node('Resize', [pair(x), '', '', sizes], to, {mode})));
 }
 
+/// Nodes that nobody reads are readers all the same: a Gelu in parts and a product with a row stay as they are.
+function unread() {
+    const g = new graph(17), x = g.input([4, 24]), number = (value) => g.constant('f32', [], [value]);
+    const erf = g.node('Erf', [g.node('Div', [x, number(Math.SQRT2)], [4, 24])], [4, 24]);
+    const half = g.node('Mul', [x, g.node('Add', [erf, number(1)], [4, 24])], [4, 24]);
+    const gelu = g.node('Mul', [half, number(0.5)], [4, 24]);
+    const product = g.node('MatMul', [gelu, floats(g, [24, 8])], [4, 8]), y = g.node('Add', [product, floats(g, [8])], [4, 8]);
+    g.node('Neg', [erf], [4, 24]);
+    g.node('Exp', [g.node('Neg', [product], [4, 8])], [4, 8]);
+    return finished(g, g.node('Relu', [y], [4, 8]));
+}
+
+/// A Shape of an open size reads what is in the middle of a pattern, unless Reshapes of the same tensor alone need it.
+function sizes_of(what, is_open) {
+    const g = new graph(17), dims = [2, 3, 8], x = g.input(dims, is_open ? ['n', 's'] : []), z = g.input(dims, is_open ? ['n', 's'] : []);
+    const number = (value) => g.constant('f32', [], [value]), t = {};
+    t.sum = g.node('Add', [x, z], dims);
+    t.norm = g.node('LayerNormalization', [t.sum, floats(g, [8]), floats(g, [8])], dims, {axis: -1});
+    t.erf = g.node('Erf', [g.node('Div', [t.norm, number(Math.SQRT2)], dims)], dims);
+    t.half = g.node('Mul', [t.norm, g.node('Add', [t.erf, number(1)], dims)], dims);
+    t.gelu = g.node('Mul', [t.half, number(0.5)], dims);
+    t.moved = g.node('Transpose', [t.gelu], [2, 8, 3], {perm: [0, 2, 1]});
+    t.product = g.node('MatMul', [t.gelu, t.moved], [2, 3, 3]);
+    t.scaled = g.node('Mul', [t.product, number(0.3)], [2, 3, 3]);
+    const of = t[what] ?? t.scaled;
+    const first = g.node('Gather', [g.node('Shape', [of], [3]), g.constant('s64', [1], [0])], [1], {axis: 0});
+    const sizes = g.node('Concat', [first, g.constant('s64', [1], [-1])], [2], {axis: 0});
+    return finished(g, g.node('Reshape', [t.scaled, sizes], [2, 9]), g.node('Relu', [t.scaled], [2, 3, 3]));
+}
+
+/// Rows of whole numbers times a vector, so that no order of the sums counts; what follows has a number for each row.
+function rows_by_vector() {
+    const g = new graph(17), x = g.input([6]), whole = (dims) => g.constant('f32', dims, wave(dims, 0.9).map((v) => Math.round(9 * v)));
+    const vector = g.node('Round', [g.node('Mul', [x, g.constant('f32', [], [8])], [6])], [6]);
+    const sums = g.node('Add', [g.node('MatMul', [whole([2, 6]), vector], [2]), whole([2])], [2]);
+    return finished(g, g.node('Relu', [sums], [2]));
+}
+
+/// Slice below operator set 10: of all that there is, which nothing is left of, and of all but the first.
+function slice_by_attributes() {
+    const g = new graph(9), x = g.input([4, 6]), end = 2n ** 63n - 1n;
+    const all = g.node('Slice', [g.node('Tanh', [x], [4, 6])], [4, 6], {starts: [0, 0], ends: [end, end]});
+    return finished(g, g.node('Exp', [g.node('Slice', [all], [3, 6], {axes: [0], starts: [1], ends: [end]})], [3, 6]));
+}
+
+/// Sums of integers of 32 or 64 bits over some axes.
+function integer_sums(type, axes, dims) {
+    const g = new graph(17), x = g.input([3, 4, 5]), axis = g.constant('s64', [axes.length], axes);
+    const whole = g.node('Cast', [g.node('Mul', [x, g.constant('f32', [], [1000])], [3, 4, 5])], [3, 4, 5], {to: type});
+    return finished(g, g.node('Cast', [g.node('ReduceSum', [whole, axis], dims, {keepdims: 0})], dims, {to: 1}));
+}
+
 const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dims: [6, 6, 1, 1], perm: [0, 3, 1, 2]};
 
 module.exports = [
@@ -78,6 +130,13 @@ module.exports = [
     {name: 'replaceable', graph: replaceable},
     {name: 'normalization_behind_moves', graph: () => moved_normalization(13, [flat, turned])},
     {name: 'normalization_of_rows', graph: () => moved_normalization(13, [{op: 'Transpose', dims: [6, 6], perm: [1, 0]}])},
+    {name: 'unread', graph: unread},
+    ...['sum', 'norm', 'erf', 'half', 'gelu', 'moved', 'product', 'scaled'].flatMap((what) => [true, false].map((is_open) => (
+        {name: `sizes_of_${what}_${is_open ? 'open' : 'fixed'}`, graph: () => sizes_of(what, is_open)}))),
+    {name: 'rows_by_vector', graph: rows_by_vector},
+    {name: 'slice_by_attributes', graph: slice_by_attributes},
+    ...[6, 7].flatMap((type) => [[[1], [3, 5]], [[0, 2], [4]], [[-1], [3, 4]]].map(([axes, dims]) => (
+        {name: `integer_sums_${type}_${axes}`, graph: () => integer_sums(type, axes, dims)}))),
     ...[[300, 20], [600, 150]].flatMap(([inner, columns]) => [1, 0.37].flatMap((factor) => [[1, 0], [1, 1], [0, 1]].map((transposed) => (
         {name: `transposed_${inner}_${columns}_${factor}_${transposed}`, graph: () => transposed_product(inner, columns, transposed, factor)})))),
     ...['nearest', 'linear', 'cubic'].map((mode) => ({name: `resize_${mode}`, graph: () => resize_between_pairs(mode)})),

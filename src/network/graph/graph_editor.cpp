@@ -83,7 +83,7 @@ bool graph_editor::finish() {
     std::sort(in_order.begin(), in_order.end(),
               [&](std::size_t a, std::size_t b) { return order_[a] < order_[b]; });
     for (auto i = in_order.rbegin(); i != in_order.rend(); ++i) // readers come after their writers
-        if (!is_removed_[*i] && !is_read(g_.nodes[*i]))
+        if (!is_removed_[*i] && !is_read(g_.nodes[*i]) && g_.nodes[*i].attributes.count(kept_unread) == 0)
             remove(static_cast<int>(*i));
     std::vector<node> kept;
     for (const std::size_t i : behind_writers(in_order))

@@ -9,6 +9,10 @@
 
 namespace octet::model {
 
+/// Attribute of a node that stays though nobody reads its results: to ONNX Runtime it is a reader like others while patterns
+/// are looked for.
+inline constexpr const char *kept_unread = "octet.kept_unread";
+
 class graph_editor {
 public:
     explicit graph_editor(graph &g);

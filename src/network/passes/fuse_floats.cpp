@@ -50,6 +50,9 @@ private:
             return false;
         const memory::dims &all = at(result).dims, &own = at(t).dims;
         const bool is_image = facts(host).takes_padding; // of a convolution, channels come second
+        const std::vector<int> &of_host = e_.at(host).inputs;
+        if (of_host.size() > 1 && of_host[1] >= 0 && at(of_host[1]).dims.size() == 1)
+            return false; // rows times a vector: a result for each row
         if (own == all)
             return !is_image;
         if (own.size() > all.size())

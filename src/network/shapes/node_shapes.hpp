@@ -53,6 +53,14 @@ public:
             limited(v, "attribute '" + name + "'");
         return result;
     }
+    /// Places in a tensor, of which the largest integers mean "to the end"; none where the attribute is absent.
+    std::vector<std::int64_t> places(const std::string &name) const {
+        const auto *values = find<std::vector<std::int64_t>>(name, "a list of integers");
+        std::vector<std::int64_t> result = values ? *values : std::vector<std::int64_t>();
+        for (std::int64_t &v : result)
+            v = std::clamp<std::int64_t>(v, -max_size, max_size);
+        return result;
+    }
     std::string text(const std::string &name, const std::string &fallback) const {
         const auto *value = find<std::string>(name, "a name");
         return value ? *value : fallback;

@@ -32,8 +32,8 @@ void gather(node_shapes &n) {
 /// Writes `begin` and `stride`: the first element of each dimension, and the way to the next.
 void slice(node_shapes &n) {
     const dims x = n.dims(0);
-    const std::vector<std::int64_t> starts = n.has_input(1) ? n.constant(1) : n.integers("starts", {}),
-                                    ends = n.has_input(2) ? n.constant(2) : n.integers("ends", {});
+    const std::vector<std::int64_t> starts = n.has_input(1) ? n.constant(1) : n.places("starts"),
+                                    ends = n.has_input(2) ? n.constant(2) : n.places("ends");
     std::vector<std::int64_t> axes = n.has_input(3) ? n.constant(3) : n.integers("axes", {});
     std::vector<std::int64_t> steps = n.has_input(4) ? n.constant(4) : std::vector<std::int64_t>();
     if (axes.empty())

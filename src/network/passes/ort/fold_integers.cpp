@@ -30,6 +30,48 @@ std::vector<std::int64_t> listed_axes(const graph &g, const node &n, std::size_t
     return axes;
 }
 
+bool is_known(const graph &g, int t) {
+    const tensor &x = g.tensors.at(static_cast<std::size_t>(t));
+    return !x.is_constant && !x.data.empty();
+}
+
+/// Whether ONNX Runtime keeps a Shape: others need it than Reshapes of its own source, which can copy sizes (ReshapeFusion).
+bool is_needed(const graph &g, std::size_t shape) {
+    const int source = g.nodes[shape].inputs[0];
+    std::vector<bool> follows(g.tensors.size()); // from it
+    const auto is_following = [&](int t) { return t >= 0 && follows[static_cast<std::size_t>(t)]; };
+    follows[static_cast<std::size_t>(g.nodes[shape].outputs[0])] = true;
+    bool is_read = false;
+    for (std::size_t i = shape + 1; i < g.nodes.size(); i++) {
+        const node &n = g.nodes[i];
+        if (std::none_of(n.inputs.begin(), n.inputs.end(), is_following))
+            continue;
+        is_read = true;
+        if (n.outputs.size() == 1 && is_known(g, n.outputs[0]))
+            follows[static_cast<std::size_t>(n.outputs[0])] = true;
+        else if (n.op != "Reshape" || n.inputs[0] != source)
+            return true;
+    }
+    return !is_read || std::any_of(g.outputs.begin(), g.outputs.end(), is_following);
+}
+
+/// Nodes that read sizes of what others compute, in a network with open ones.
+std::vector<bool> needed_shapes(const graph &g) {
+    std::vector<bool> needed(g.nodes.size()), is_computed(g.tensors.size());
+    if (std::all_of(g.inputs.begin(), g.inputs.end(),
+                    [&](int t) { return g.tensors[static_cast<std::size_t>(t)].dim_names.empty(); }))
+        return needed;
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        const node &n = g.nodes[i];
+        needed[i] = n.op == "Shape" && n.inputs[0] >= 0 &&
+                    is_computed[static_cast<std::size_t>(n.inputs[0])] && is_needed(g, i);
+        for (const int t : n.outputs)
+            if (t >= 0)
+                is_computed[static_cast<std::size_t>(t)] = true;
+    }
+    return needed;
+}
+
 } // namespace
 
 std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants &sized) {
@@ -54,21 +96,29 @@ std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants
 
 sized_constants fold_integers(graph &g) {
     sized_constants folded;
-    const auto is_known = [&](int t) {
-        const tensor &x = g.tensors.at(static_cast<std::size_t>(t));
-        return !x.is_constant && !x.data.empty();
-    };
-    const auto last = std::remove_if(g.nodes.begin(), g.nodes.end(), [&](const node &n) {
-        if (n.outputs.size() != 1 || !is_known(n.outputs[0]))
-            return false;
-        g.tensors[static_cast<std::size_t>(n.outputs[0])].is_constant = true;
+    const std::vector<bool> needed = needed_shapes(g);
+    std::vector<node> kept;
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        node &n = g.nodes[i];
+        if (n.outputs.size() != 1 || !is_known(g, n.outputs[0])) {
+            kept.push_back(std::move(n));
+            continue;
+        }
+        const int sizes = n.outputs[0];
+        if (needed[i]) { // a reader of its source, of which nobody reads anything
+            tensor unread = g.tensors[static_cast<std::size_t>(sizes)];
+            unread.data = {};
+            g.tensors.push_back(std::move(unread));
+            kept.push_back(n);
+            kept.back().outputs = {static_cast<int>(g.tensors.size() - 1)};
+        }
+        g.tensors[static_cast<std::size_t>(sizes)].is_constant = true;
         std::vector<bool> open = open_dims(g, n, folded);
         if (n.op != "Shape" && std::count(open.begin(), open.end(), true) != 0)
-            folded.open_dims.emplace(n.outputs[0], std::move(open));
-        folded.tensors.insert(n.outputs[0]);
-        return true;
-    });
-    g.nodes.erase(last, g.nodes.end());
+            folded.open_dims.emplace(sizes, std::move(open));
+        folded.tensors.insert(sizes);
+    }
+    g.nodes = std::move(kept);
     return folded;
 }
 

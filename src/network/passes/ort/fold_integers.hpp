@@ -19,8 +19,8 @@ struct sized_constants {
 /// Reshape has a rule of its own and is not asked.
 std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants &sized);
 
-/// Nodes that compute integers of sizes alone become constants. Networks of ONNX, before all other passes. Returns
-/// what became one.
+/// Nodes that compute integers of sizes alone become constants. A Shape that ONNX Runtime keeps stays beside its constant, since it
+/// reads a tensor that passes want to replace. Networks of ONNX, before all other passes. Returns what became a constant.
 sized_constants fold_integers(graph &g);
 
 } // namespace octet::model

@@ -132,6 +132,9 @@ bool moved_node::pass(passing_kind kind) {
         return pass_numbers(1, 1);
     case passing_kind::pad:
         return g_.input(i_, 3) < 0 && pass_numbers(1, 2);
+    case passing_kind::sizes:
+        transpose_inputs(); // whoever reads the sizes has them already
+        return true;
     }
     return false;
 }

@@ -36,6 +36,12 @@ bool are_all(const ort_graph &g, int t, std::int32_t value) {
 /// A Slice from 0 to the largest number, one by one. Ends that happen to be the source's are not looked at.
 bool takes_all(const ort_graph &g, int i) {
     constexpr std::int32_t end = std::numeric_limits<std::int32_t>::max();
+    using list = std::vector<std::int64_t>;
+    if (g.at(i).attributes.count("starts") != 0) { // below operator set 10
+        const auto starts = g.attribute<list>(i, "starts", {}), ends = g.attribute<list>(i, "ends", {});
+        return starts == list(starts.size(), 0) &&
+               ends == list(starts.size(), std::numeric_limits<std::int64_t>::max());
+    }
     return g.input(i, 1) >= 0 && g.input(i, 2) >= 0 && are_all(g, g.input(i, 1), 0) &&
            are_all(g, g.input(i, 2), end) && are_all(g, g.input(i, 4), 1);
 }

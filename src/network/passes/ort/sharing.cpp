@@ -66,7 +66,7 @@ void eliminate_common_subexpressions(ort_graph &g) {
                 g.redirect(t, found->second);
             is_read = is_read || (t >= 0 && !g.consumers(t).empty());
         }
-        if (!is_read)
+        if (!is_read && g.at(i).attributes.count(kept_unread) == 0)
             g.remove(i);
     });
 }
@@ -117,6 +117,8 @@ void fold_constants(ort_graph &g) {
             return;
         if (is_computable(g, i))
             compute(g, i);
+        else if (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)))
+            g.remove(i); // whose sizes are constants already
         else if (g.at(i).op == "QuantizeLinear")
             compute_requantized(g, i);
     });

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/passes/ort/transformers.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "network/passes/ort/ort_graph.hpp"
@@ -82,11 +83,34 @@ void count_change(graph &g) {
                 n.attributes.erase(left);
 }
 
+/// `work` for each node whose results nobody reads.
+template <typename Work> void for_each_unread(graph_editor &e, const Work &work) {
+    for (int i = 0, end = static_cast<int>(e.node_count()); i < end; i++)
+        if (const std::vector<int> &y = e.at(i).outputs;
+            std::all_of(y.begin(), y.end(), [&](int t) { return t < 0 || e.consumers(t).empty(); }))
+            work(i);
+}
+
+void keep_unread(graph &g) {
+    graph_editor e(g);
+    for_each_unread(
+        e, [&](int i) { g.nodes[static_cast<std::size_t>(i)].attributes[kept_unread] = std::int64_t{1}; });
+}
+
+void drop_unread(graph &g) {
+    for (node &n : g.nodes)
+        n.attributes.erase(kept_unread);
+    graph_editor e(g);
+    for_each_unread(e, [&](int i) { e.remove(i); });
+    e.finish();
+}
+
 } // namespace
 
 ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const sized_constants &from_sizes,
                                       bool is_int8_allowed) {
     ort_history history;
+    keep_unread(g);
     std::optional<ort_graph> editor;
     editor.emplace(g, evaluate, &from_sizes, is_int8_allowed);
     for (const stage_facts &now : stages) {
@@ -106,6 +130,7 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
             }
         }
     }
+    drop_unread(g);
     for (const node &n : g.nodes)
         history.operators.push_back(n.op);
     return history;

@@ -167,6 +167,7 @@ const std::map<std::string_view, passing> &all_passings() {
         t["Slice"] = {k::slice, first_input};
         t["Tile"] = {k::tile, first_input};
         t["Pad"] = {k::pad, first_input};
+        t["Shape"] = {k::sizes, first_input, false};
         t["MaxPool"] = {k::none, first_input}; // known, and not passed by floats
         t["Resize"] = {k::none, first_input};
         return t;

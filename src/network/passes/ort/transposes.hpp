@@ -32,7 +32,8 @@ enum class passing_kind {
     unsqueeze,
     slice,
     tile,
-    pad
+    pad,
+    sizes
 };
 
 /// An operator in front of which there is a Transpose, and what becomes of both.
