@@ -100,6 +100,12 @@ function sizes_of(what, is_open) {
     return finished(g, g.node('Reshape', [t.scaled, sizes], [2, 9]), g.node('Relu', [t.scaled], [2, 3, 3]));
 }
 
+/// A vector times a computed matrix, and a row: a product of matrices between two Reshapes.
+function vector_by_matrix() {
+    const g = new graph(17), x = g.input([40]), b = g.input([40, 24]), row = floats(g, [24]);
+    return finished(g, g.node('Add', [g.node('MatMul', [x, b], [24]), row], [24]));
+}
+
 /// Rows of whole numbers times a vector, so that no order of the sums counts; what follows has a number for each row.
 function rows_by_vector() {
     const g = new graph(17), x = g.input([6]), whole = (dims) => g.constant('f32', dims, wave(dims, 0.9).map((v) => Math.round(9 * v)));
@@ -133,6 +139,7 @@ module.exports = [
     {name: 'unread', graph: unread},
     ...['sum', 'norm', 'erf', 'half', 'gelu', 'moved', 'product', 'scaled'].flatMap((what) => [true, false].map((is_open) => (
         {name: `sizes_of_${what}_${is_open ? 'open' : 'fixed'}`, graph: () => sizes_of(what, is_open)}))),
+    {name: 'vector_by_matrix', graph: vector_by_matrix},
     {name: 'rows_by_vector', graph: rows_by_vector},
     {name: 'slice_by_attributes', graph: slice_by_attributes},
     ...[6, 7].flatMap((type) => [[[1], [3, 5]], [[0, 2], [4]], [[-1], [3, 4]]].map(([axes, dims]) => (

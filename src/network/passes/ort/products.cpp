@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "network/lower/onnx_float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/passes/ort/transposes.hpp"
@@ -42,7 +43,10 @@ void form_gemm(ort_graph &g, int i) {
     const dim_t rows = element_count({from.begin(), from.end() - 1});
     const int matrix = g.add_like(a, {rows, from.back()}), result = g.add_like(y, {rows, columns});
     g.insert_before(sum, {"Reshape", {a}, {matrix}, {}});
-    g.insert_before(sum, {"Gemm", {matrix, b, c}, {result}, {}});
+    node gemm{"Gemm", {matrix, b, c}, {result}, {}};
+    if (from.size() == 1) // no batch has it among others
+        gemm.attributes[single_rows_alone] = std::int64_t{1};
+    g.insert_before(sum, std::move(gemm));
     g.remove(i);
     g.become(sum, "Reshape", {result});
 }
