@@ -9,8 +9,6 @@
 namespace octet::onnxruntime {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Whether an operator, of a network as it runs, sums products of codes.
 bool is_product_of_codes(const std::string &op) {
     static constexpr std::string_view products[] = {"ConvInteger", "MatMulInteger", "MatMulIntegerToFloat",
@@ -32,7 +30,7 @@ run_cost cost_of(const graph &g, const std::vector<int> &nodes, const model::gra
     };
     run_cost c;
     c.kernels = std::count_if(nodes.begin(), nodes.end(), [&](int i) {
-        const node &n = g.nodes[at(i)];
+        const node &n = g.nodes[static_cast<std::size_t>(i)];
         if (n.op == "QuantizeLinear") // others are joined with the operator before
             return is_among(part.inputs, n.inputs);
         return n.op != "DequantizeLinear" || is_among(part.outputs, n.outputs);
@@ -40,7 +38,7 @@ run_cost cost_of(const graph &g, const std::vector<int> &nodes, const model::gra
     for (const model::node &n : runs.nodes) {
         c.products += is_product_of_codes(n.op) ? 1 : 0;
         for (const int t : n.outputs)
-            c.elements += t < 0 ? 0 : model::element_count(runs.tensors[at(t)].dims);
+            c.elements += t < 0 ? 0 : model::element_count(runs.tensors[static_cast<std::size_t>(t)].dims);
     }
     return c;
 }

@@ -138,6 +138,33 @@ TEST_F(OnnxRuntimeProvider, RunsOnManyThreadsAtOnce) {
     EXPECT_EQ(failures, 0);
 }
 
+/// Parts between foreign nodes run on the session's threads or alone, whichever was faster in the first runs.
+TEST_F(OnnxRuntimeProvider, RunsOnTheThreadsOfTheSession) {
+    const auto model = pairs("Sin", 8).finish();
+    const session cpu(model, {});
+    session_options how = with_octet({{"threads", "2"}});
+    how.threads = 2;
+    const session octet(model, how);
+    EXPECT_EQ(octet.operators_of(by::cpu), std::vector<std::string>{"Sin"});
+    std::vector<std::vector<ort_tensor>> inputs, expected;
+    for (unsigned i = 0; i < 3; i++) {
+        inputs.push_back({reals({8, 3, 8, 8}, i)});
+        expected.push_back(cpu.run(inputs.back()));
+    }
+    for (unsigned i = 0; i < 40; i++)
+        ASSERT_EQ(difference(octet.run(inputs[i % 3]), expected[i % 3]), "") << i;
+    std::atomic<int> failures{0};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 4; t++)
+        threads.emplace_back([&, t] {
+            for (unsigned i = 0; i < 30; i++)
+                failures += difference(octet.run(inputs[(t + i) % 3]), expected[(t + i) % 3]).empty() ? 0 : 1;
+        });
+    for (std::thread &t : threads)
+        t.join();
+    EXPECT_EQ(failures, 0);
+}
+
 TEST_F(OnnxRuntimeProvider, RefusesOptionsThatThereAreNot) {
     const auto model = pairs().finish();
     EXPECT_TRUE(contains(failure(model, with_octet({{"thread", "1"}})),
