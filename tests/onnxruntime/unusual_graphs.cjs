@@ -41,6 +41,15 @@ function replaceable() {
     return finished(g, gelu, g.node('Relu', [windows], [1, 8, 4, 4]));
 }
 
+/// A bias of a convolution that gets its dimensions from an Unsqueeze, which ONNX Runtime computes before all else.
+function unsqueezed_bias(is_replaceable) {
+    const g = new graph(11), x = g.input([1, 4, 6, 6]), bias = floats(g, [8]);
+    if (is_replaceable) g.replaceable = [bias];
+    const image = g.node('Unsqueeze', [bias], [8, 1, 1], {axes: [1, 2]});
+    const windows = g.node('Conv', [x, floats(g, [8, 4, 3, 3], 0.7)], [1, 8, 4, 4]);
+    return finished(g, g.node('Relu', [g.node('Add', [windows, image], [1, 8, 4, 4])], [1, 8, 4, 4]));
+}
+
 /// MatMul, what moves its elements, BatchNormalization: a channel is a column, wherever that has gone.
 function moved_normalization(opset, moves) {
     const g = new graph(opset), x = g.input([6, 9]);
@@ -134,6 +143,7 @@ module.exports = [
     {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
     {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},
     {name: 'replaceable', graph: replaceable},
+    ...[true, false].map((is_replaceable) => ({name: `unsqueezed_${is_replaceable}`, graph: () => unsqueezed_bias(is_replaceable)})),
     {name: 'normalization_behind_moves', graph: () => moved_normalization(13, [flat, turned])},
     {name: 'normalization_of_rows', graph: () => moved_normalization(13, [{op: 'Transpose', dims: [6, 6], perm: [1, 0]}])},
     {name: 'unread', graph: unread},

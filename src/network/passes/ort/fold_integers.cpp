@@ -63,7 +63,7 @@ std::vector<bool> needed_shapes(const graph &g) {
         return needed;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
-        needed[i] = n.op == "Shape" && n.inputs[0] >= 0 &&
+        needed[i] = n.op == "Shape" && !n.inputs.empty() && n.inputs[0] >= 0 && n.outputs.size() == 1 &&
                     is_computed[static_cast<std::size_t>(n.inputs[0])] && is_needed(g, i);
         for (const int t : n.outputs)
             if (t >= 0)

@@ -137,6 +137,18 @@ void deliver_without(ort_graph &g, int i) {
     g.replace(writer, std::move(n));
 }
 
+/// A constant has the dimensions ahead.
+void unsqueeze_constant(ort_graph &g, int i) {
+    const int x = g.input(i, 0), y = g.output(i);
+    if (!g.is_float_constant(x) || g.is_graph_output(y))
+        return;
+    const shared_bytes &data = g.tensor_at(x).data;
+    const int constant = g.add_constant(g.tensor_at(y).name, data_type::f32, g.dims(y),
+                                        std::vector<std::uint8_t>(data.begin(), data.end()));
+    g.redirect(y, constant);
+    g.remove(i);
+}
+
 } // namespace
 
 void eliminate(ort_graph &g, int i) {
@@ -156,6 +168,8 @@ void apply_level1_rules(ort_graph &g) {
             join_relu_clip(g, i);
         else if (g.is(i, "Where"))
             join_not_where(g, i);
+        else if (g.is(i, "Unsqueeze"))
+            unsqueeze_constant(g, i);
         else
             join_products(g, i);
     });
