@@ -2,6 +2,8 @@
 
 // A network of one node: its results at every level and for every number of threads.
 
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -141,5 +143,14 @@ struct one_node {
     }
     dims shape;
 };
+
+/// Compares floats with numbers of binary64; the tolerance is relative to numbers beyond 1.
+inline void expect_near(const std::vector<float> &got, const std::vector<double> &expected,
+                        double tolerance) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); i++)
+        ASSERT_NEAR(static_cast<double>(got[i]), expected[i], tolerance * std::max(1., std::abs(expected[i])))
+            << i;
+}
 
 } // namespace octet::tests

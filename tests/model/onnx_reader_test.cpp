@@ -229,8 +229,9 @@ TEST(OnnxReaderRefuses, NamesThatDoNotFit) {
     EXPECT_DEFECT(m.finish(), "node 1 (QLinearConv) reads 'ghost', which is no input, initialiser or output");
     m = small_network();
     m.graph().mutable_node(1)->set_input(0, "flat"); // a circle
-    EXPECT_DEFECT(m.finish(), "node 2 (Flatten) reads 'y', which is no input, initialiser or output of a node "
-                              "that can run before");
+    EXPECT_DEFECT(m.finish(),
+                  "node 2 (Flatten) reads 'y', which is no input, initialiser or output of a node "
+                  "that can run before");
     m.graph().mutable_node(1)->set_input(0, "y"); // one of one node
     EXPECT_DEFECT(m.finish(), "node 1 (QLinearConv) reads 'y'");
     m = small_network();
