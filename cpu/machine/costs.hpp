@@ -23,7 +23,7 @@ constexpr int most_word_vectors = 4;
 /// Weights that are words already are made so for each band of rows, which so many tiles are worth. Those of filtered rows
 /// take as long as so many products of a row.
 constexpr double per_wide_weights = 0.25;
-/// Those of filtered rows, four times as many, come from the second-level cache: what few rows wait for.
+/// Weights of filtered rows, four times as many, come from the second-level cache: what few rows wait for.
 constexpr double per_filter_weights = 6;
 constexpr dim_t least_wide_tiles = 8, products_per_winograd_tap = 50;
 /// Weights that come from beyond the first-level cache, per vector and quad.

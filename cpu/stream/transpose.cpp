@@ -57,7 +57,7 @@ bool shares_sets(dim_t stride, dim_t rows) {
     return stride % cache_line_bytes == 0 && rows > ways * (sets / std::gcd(sets, stride / cache_line_bytes));
 }
 
-/// So many rows of one matrix and columns of it, in bytes.
+/// A part of one matrix: numbers of rows and columns, in bytes.
 struct tile {
     const std::uint8_t *src;
     std::uint8_t *dst;

@@ -157,7 +157,7 @@ __attribute__((target("avx2"))) void transpose_bytes(const channel_bytes &src, s
 
 /// How the reduction is taken, the same for all channels.
 struct reduction_plan {
-    /// So much of it at all taps, as rows of channels that are transposed or copied.
+    /// A part of the reduction at all taps, as rows of channels that are transposed or copied.
     struct step {
         dim_t first, count;
         dim_t span = 0, span_bytes = 0; ///< of a channel: transposed if there are any, else copied one by one

@@ -22,12 +22,12 @@ public:
     auto operator()(slot<I, F> which, Arguments... arguments) const {
         return call(api_, which, arguments...);
     }
-    /// The same of the plugins' table.
+    /// Calls a function of the plugins' table.
     template <std::size_t I, typename F, typename... Arguments>
     auto ep(slot<I, F> which, Arguments... arguments) const {
         return call(ep_api_, which, arguments...);
     }
-    /// The same of the table that makes graphs.
+    /// Calls a function of the table that makes graphs.
     template <std::size_t I, typename F, typename... Arguments>
     auto editor(slot<I, F> which, Arguments... arguments) const {
         if (!editor_api_ || !editor_api_[I])

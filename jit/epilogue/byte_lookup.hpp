@@ -12,7 +12,7 @@ namespace octet::impl::jit {
 /// x = entries[x] for the bytes of x, with the table's four vectors `p0` to `p3`. Takes one more.
 void emit_byte_permutes(emitter &e, const vec &x, const vec &p0, const Xbyak::Operand &p1, const vec &p2,
                         const Xbyak::Operand &p3);
-/// The same by 16 shuffles: part(i, to) says where the differences of part i are, once in every 128 bits; it
+/// Looks bytes up by 16 shuffles: part(i, to) says where the differences of part i are, once in every 128 bits; it
 /// may load them into `to`. Takes three more.
 void emit_byte_shuffles(emitter &e, const vec &x,
                         const std::function<const vec &(int i, const vec &to)> &part);

@@ -14,7 +14,7 @@ namespace octet::impl::jit {
 constexpr int columns_per_block = 16;
 constexpr int param_vector_bytes = 64;
 
-/// Of real factors that are not given nothing is known: no short form.
+/// The rule in the shortest form that these factors allow. Without `real_scales` nothing is known of real ones.
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
                          bool real_is_f32, bool clamps_negative = false,
                          const std::vector<double> &real_scales = {});

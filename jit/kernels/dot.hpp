@@ -82,7 +82,7 @@ struct dot_spec {
     std::int64_t quads = 1;          ///< per tap
     int columns_of_quad = 0;         ///< of grouped_codes: columns with the same quad are neighbours, so many
     /// Rows that each tap of a line of the kernel multiplies, if these are not all: the others see zeros of padding.
-    /// Then the taps of a call are whole lines.
+    /// Where it is not empty, the taps of a call are whole lines.
     std::vector<row_range> rows_of_tap;
     /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.

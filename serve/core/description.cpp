@@ -19,7 +19,7 @@ json tensors(const std::vector<tensor_info> &all) {
     return list;
 }
 
-/// The same in the form that gRPC's message has a field for: "NAME.scale".
+/// Scales and zero points in the form that gRPC's message has a field for: "NAME.scale".
 json properties(const served_model &m) {
     json all = json::object();
     for (const auto *list : {&m.inputs(), &m.outputs()})

@@ -27,7 +27,7 @@ model_findings try_model(const trial_options &options, const model_source &sourc
                          int workers, const std::function<bool()> &stop,
                          const std::optional<model_findings> &known = std::nullopt);
 
-/// The other process: `arguments` are those after `trial_option`. Returns its exit code.
+/// Runs the trial in the process that was started for it: `arguments` are those after `trial_option`. Returns its exit code.
 int run_trial(int count, char **arguments);
 
 } // namespace octet::serve

@@ -9,7 +9,7 @@ namespace octet::serve {
 
 /// `raw` are the raw_input_contents, which the message lacks. Throws refusal.
 infer_request request_of(const inference::ModelInferRequest &r, const std::vector<byte_range> &raw);
-/// Of a call that went well: all but the raw_output_contents.
+/// The response to a call that went well, without the raw_output_contents.
 inference::ModelInferResponse response_of(const service::call &c);
 
 } // namespace octet::serve

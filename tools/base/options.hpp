@@ -21,7 +21,7 @@ void add_machine_options(CLI::App &command, machine_options &options);
 /// Settings of the process. Throws octet::error for a level that this machine lacks.
 void apply(const machine_options &options);
 
-/// The same for several counts, which take turns: --threads 1,2.
+/// Options of a machine for several counts of threads, which take turns: --threads 1,2.
 struct bench_machine_options {
     std::vector<int> threads; ///< as given; none: as the environment says
     std::string isa;

@@ -57,7 +57,7 @@ public:
 
 std::unique_ptr<workload> make_octet_workload(const layer &l, const bench_contract &contract);
 
-/// The same in oneDNN with at most the instruction set that Octet uses; the rule is oneDNN's own. Throws
+/// The layer in oneDNN with at most the instruction set that Octet uses; the rule is oneDNN's own. Throws
 /// octet::error where this build has no oneDNN.
 std::unique_ptr<workload> make_onednn_workload(const layer &l, const bench_contract &contract);
 

@@ -18,7 +18,7 @@ struct operator_record {
 
 /// Empty, or the first recorded parameter that Octet derives differently, with both values.
 std::string derivation_complaint(const operator_record &r);
-/// The same for cases of LiteRT's default runtime; `path` says which of its kernels made one: xnnpack, builtin.
+/// What is wrong with a case of LiteRT's default runtime; `path` says which of its kernels made one: xnnpack, builtin.
 std::string litert_derivation_complaint(const operator_record &r, const std::string &path);
 
 } // namespace octet::check

@@ -43,7 +43,7 @@ std::string stem_of(const std::string &path) {
     return file.substr(0, file.rfind('.'));
 }
 
-/// The same network with each count of threads.
+/// One network, measured with each count of threads.
 class bench_of_network {
 public:
     bench_of_network(loaded_network loaded, const std::vector<int> &threads, const bench_options &options)

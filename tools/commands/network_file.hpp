@@ -23,7 +23,7 @@ struct network_file_options {
 
 /// MODEL, --rule, --profile, --batch, --shape, --dimension, --no-fusion. Returns the names of all of them.
 std::vector<std::string> add_network_options(CLI::App &command, network_file_options &options);
-/// Those for networks alone: --shape, --dimension, --no-fusion. Returns their names.
+/// Adds the options for networks alone: --shape, --dimension, --no-fusion. Returns their names.
 std::vector<std::string> add_size_options(CLI::App &command, network_file_options &options);
 
 /// The graph of the file with the sizes that were asked for. Errors name the file or the option.

@@ -14,7 +14,7 @@ namespace octet::tools {
 /// octet::error, which begins with `name`, for anything else.
 array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name);
 
-/// So many bytes of a file hold the header.
+/// The header lies within this many bytes of a file.
 constexpr std::size_t npy_beginning = std::size_t{1} << 16;
 /// The array without its elements, of a file of `size` bytes of which `npy_beginning`, or all, are given. Throws as parse_npy
 /// does.

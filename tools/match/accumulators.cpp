@@ -287,7 +287,7 @@ std::vector<std::int32_t> interesting_accumulators(const accumulator_scales &s, 
 
 namespace {
 
-/// Those of each channel, in rows; a channel with fewer begins anew.
+/// Accumulators of each channel, in rows; a channel with fewer begins anew.
 std::vector<std::int32_t> rows_of_accumulators(const std::vector<accumulator_scales> &channels,
                                                std::int64_t limit) {
     std::vector<std::vector<std::int32_t>> columns;

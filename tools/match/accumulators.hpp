@@ -34,7 +34,7 @@ struct scaling {
     std::function<std::int32_t(std::int32_t)> code;
 };
 
-/// Those of one rule. Throws octet::error for one that cannot represent the factor.
+/// Scalings under one rule. Throws octet::error for one that cannot represent the factor.
 std::vector<scaling> scalings_of(requantization_rule rule, const accumulator_scales &s);
 
 /// Accumulators at which rules differ: around every boundary between two codes, around powers of two, at both ends, and at random.

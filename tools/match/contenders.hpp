@@ -16,7 +16,7 @@ struct contender {
 
 /// All of a framework's networks ("tflite", "onnx"), its own contract first.
 std::vector<contender> contenders(const std::string &framework);
-/// Those that change operators without sums of products, too: no rules.
+/// Contenders that change operators without sums of products, too, which rules do not.
 std::vector<contender> runtimes(const std::string &framework);
 /// By name. Throws octet::error with the names that there are.
 contender find_contender(const std::string &framework, const std::string &name);

@@ -41,7 +41,7 @@ verdict judge(const subject &s, const inputs &probes, const values &outputs);
 
 /// As `judge`, in lines: names, then what excludes the others.
 std::string to_text(const verdict &v, const subject &s);
-/// The same as a JSON object: "results", "consistent", "excluded", "refused", "separable".
+/// The verdict as a JSON object: "results", "consistent", "excluded", "refused", "separable".
 std::string to_json_text(const verdict &v, const subject &s);
 
 } // namespace octet::match

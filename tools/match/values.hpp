@@ -35,7 +35,7 @@ values values_of(const std::string &name, const memory::dims &dims, const std::v
 using inputs = std::vector<values>;
 
 std::size_t row_count(const inputs &all);
-/// These rows, in this order; shared values as they are.
+/// Inputs of these rows, in this order; values that all rows share stay as they are.
 inputs rows_of(const inputs &all, const std::vector<std::size_t> &rows);
 /// "x = -128, y = 3": what a device was given in a row.
 std::string row_text(const inputs &all, std::size_t row);

@@ -15,7 +15,7 @@ struct decision {
     dnnl_status_t refusal = dnnl_success; ///< of what may not go to the library behind either
     std::string reason;                   ///< why it is not Octet's
 
-    bool is_handed_on() const { return !taken && refusal == dnnl_success; }
+    bool falls_back() const { return !taken && refusal == dnnl_success; }
 };
 
 /// Decides about a request that the library behind could understand. Throws nothing.

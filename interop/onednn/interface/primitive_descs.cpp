@@ -55,7 +55,7 @@ dnnl_status_t dnnl_primitive_desc_iterator_create(dnnl_primitive_desc_iterator_t
             const decision made = decide(request_of(needed(op_desc, "desc"), attr, needed(engine, "engine")));
             if (made.taken)
                 *iterator = handle_of<dnnl_primitive_desc_iterator_t>(new taken_iterator{{}, made.taken});
-            if (!made.is_handed_on())
+            if (!made.falls_back())
                 return made.refusal;
         }
         return hand_on("iterator", behind().dnnl_primitive_desc_iterator_create, iterator, op_desc, attr,
@@ -153,7 +153,7 @@ dnnl_status_t dnnl_reorder_primitive_desc_create(dnnl_primitive_desc_t *result, 
             r.dst = needed(dst, "dst");
             needed(result, "pd");
             const decision made = decide(r);
-            if (!made.is_handed_on())
+            if (!made.falls_back())
                 return answer(made, result);
         }
         return hand_on("pd", behind().dnnl_reorder_primitive_desc_create, result, src, src_engine, dst,

@@ -97,7 +97,7 @@ void check_no_blocks(const dnnl_memory_desc_t &md, const char *what) {
         refuse(status::unimplemented, std::string(what) + ": the tensor has blocks");
 }
 
-/// The same elements in the same places under other dimensions, if strides can say so: dimensions of both sides are
+/// The layout of the same elements in the same places under other dimensions, if strides can say so: dimensions of both sides are
 /// grouped to equal products, and in a group with more than one old dimension these must lie in one another.
 dnnl_memory_desc_t reshaped(const dnnl_memory_desc_t &in, int ndims, const dnnl_dims_t dims) {
     dnnl_memory_desc_t out = shaped(ndims, dims, in.data_type);

@@ -37,7 +37,7 @@ DNNL_API dnnl_status_t dnnl_concat_primitive_desc_create(dnnl_primitive_desc_t *
         r.attr = reinterpret_cast<const_dnnl_primitive_attr_t>(attr);
         r.engine = reinterpret_cast<dnnl_engine_t>(engine);
         const decision made = decide(r);
-        if (!made.is_handed_on())
+        if (!made.falls_back())
             return answer(made, result);
     }
     return real_concat_primitive_desc_create(result, dst, count, dimension, srcs, attr, engine);
@@ -54,7 +54,7 @@ DNNL_API dnnl_status_t dnnl_sum_primitive_desc_create(dnnl_primitive_desc_t *res
         r.attr = reinterpret_cast<const_dnnl_primitive_attr_t>(attr);
         r.engine = reinterpret_cast<dnnl_engine_t>(engine);
         const decision made = decide(r);
-        if (!made.is_handed_on())
+        if (!made.falls_back())
             return answer(made, result);
     }
     return real_sum_primitive_desc_create(result, dst, count, scales, srcs, attr, engine);
