@@ -49,7 +49,7 @@ bool are_zero(const std::vector<std::int32_t> &zero_points) {
     return std::all_of(zero_points.begin(), zero_points.end(), [](std::int32_t z) { return z == 0; });
 }
 
-/// Those of s8: one, or one per output channel, zero points 0; of u8: one.
+/// Whether XNNPACK takes the scales of weights. s8: one, or one per output channel, with zero points 0; u8: one.
 bool has_delegated_scales(const tensor &filter, std::int32_t channel_axis) {
     const std::size_t scales = filter.quant.scales.size();
     if (filter.type == data_type::u8)

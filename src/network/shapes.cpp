@@ -49,14 +49,16 @@ void infer_shapes(graph &g) {
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         check_tensor(g, static_cast<int>(t)); // forgotten ones are scalars
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        const operator_facts &facts = facts_of(g.framework, g.nodes[i].op);
         on_behalf_of(g, i, [&] {
             node_shapes n(g, g.nodes[i]);
-            facts_of(g.framework, g.nodes[i].op).infer(n);
+            facts.infer(n);
         });
         for (const int output : g.nodes[i].outputs)
             if (output >= 0)
                 check_tensor(g, output);
-        on_behalf_of(g, i, [&] { is_onnx ? follow_integers(g, g.nodes[i]) : follow_shapes(g, g.nodes[i]); });
+        on_behalf_of(g, i,
+                     [&] { is_onnx ? follow_integers(g, g.nodes[i], facts) : follow_shapes(g, g.nodes[i]); });
     }
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "network/node_rows.hpp"
 #include "network/operators.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

@@ -39,7 +39,7 @@ using byte_sink = std::function<void(const void *bytes, std::size_t size)>;
 
 /// Text from a file, fit to be printed in one line.
 std::string printable(std::string text);
-/// The same between quotes.
+/// A printable name between quotes.
 inline std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
 
 } // namespace octet::model

@@ -92,7 +92,7 @@ bool graph_editor::finish() {
     return true;
 }
 
-/// The same order, but for nodes that now read what a later one writes.
+/// `in_order`, but nodes that now read what a later one writes come behind it.
 std::vector<std::size_t> graph_editor::behind_writers(const std::vector<std::size_t> &in_order) const {
     std::vector<std::size_t> result, waiting;
     std::vector<bool> is_there = is_removed_, is_entered = is_removed_;

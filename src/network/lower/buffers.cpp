@@ -77,7 +77,7 @@ private:
     std::size_t size(std::size_t buffer) const { return rounded_up(lifetimes_[buffer].bytes); }
     std::size_t end(std::size_t buffer) const { return plan_.offsets[buffer] + size(buffer); }
 
-    /// Those already placed that live at the same time, by offset.
+    /// Buffers already placed that live at the same time as this one, by offset.
     std::vector<std::size_t> met_by(std::size_t buffer) const {
         std::vector<std::size_t> others;
         for (const std::size_t p : placed_)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "network/lower/broadcast.hpp"
 #include "network/lower/moving.hpp"
 #include "network/lower/rearranging.hpp"
 
@@ -154,6 +155,14 @@ std::unique_ptr<step> make_arg_extreme(const lowering &l, std::size_t axis, cons
     default:
         return std::make_unique<arg_extreme_step<std::uint8_t>>(src, dst, outer, *at, inner, which);
     }
+}
+
+std::unique_ptr<step> make_expand(const lowering &l) {
+    const tensor &x = any_input(l, 0), &y = l.output({x.type});
+    if (element_count(x.dims) == element_count(y.dims))
+        return make_view(l);
+    return broadcast_step(l, {{l.input_buffer(0), broadcast_strides(x.dims, y.dims)}},
+                          copying(memory::data_type_size(y.type)));
 }
 
 } // namespace octet::model

@@ -18,6 +18,9 @@ std::unique_ptr<step> make_split(const lowering &l, std::size_t input, std::size
 /// Blocks of input 0 along an axis, in the order of the indices in input 1.
 std::unique_ptr<step> make_gather(const lowering &l, std::size_t axis);
 
+/// Input 0 under the dimensions of the output, to which it broadcasts.
+std::unique_ptr<step> make_expand(const lowering &l);
+
 /// Where along an axis of input 0, codes or floats, the largest or smallest element is, as s32: the first of equal ones
 /// or the last.
 struct arg_extreme {

@@ -34,7 +34,7 @@ public:
              requantization_rule rule, const evaluator &evaluate)
         : node_(n), graph_(g), buffers_(buffers), engine_(e), rule_(rule), evaluate_(evaluate) {}
 
-    /// The same under a contract of a profile, which `others` finds of operators that are fused behind this one.
+    /// This lowering under a contract of a profile; `others` finds the contracts of operators that are fused behind this one.
     lowering under(const contract &c, const contract_finder &others) const {
         lowering other(node_, graph_, buffers_, engine_, c.rule, evaluate_);
         other.contract_ = c;

@@ -1,100 +1,15 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// ONNX's quantized operators, with the arithmetic of ONNX Runtime. Names, inputs and attributes are the
-// operators' own; scales and zero points are constant inputs, a scalar or one per channel.
+// What families of ONNX's operators share, and their rows. Names, inputs and attributes are the operators' own, the arithmetic is
+// ONNX Runtime's; scales and zero points are constant inputs, a scalar or one per channel.
 
+#include "network/graph/operator_facts.hpp"
 #include "network/lower/lowering.hpp"
 
 namespace octet::model {
 
-std::unique_ptr<step> lower_qlinear_conv(const lowering &l);
-std::unique_ptr<step> lower_conv_integer(const lowering &l);
-std::unique_ptr<step> lower_qlinear_matmul(const lowering &l);
-std::unique_ptr<step> lower_matmul_integer(const lowering &l);
-std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l);
-std::unique_ptr<step> lower_qgemm(const lowering &l);
-std::unique_ptr<step> lower_quantize_linear(const lowering &l);
-std::unique_ptr<step> lower_dequantize_linear(const lowering &l);
-std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l);
-std::unique_ptr<step> lower_qlinear_add(const lowering &l);
-std::unique_ptr<step> lower_qlinear_mul(const lowering &l);
-std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l);
-std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l);
-std::unique_ptr<step> lower_qlinear_softmax(const lowering &l);
-std::unique_ptr<step> lower_qlinear_concat(const lowering &l);
-std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l);
-std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l);
-std::unique_ptr<step> lower_max_pool(const lowering &l);
-std::unique_ptr<step> lower_layout(const lowering &l); ///< of `layout_operator`
-std::unique_ptr<step> lower_view(const lowering &l);
-std::unique_ptr<step> lower_dropout(const lowering &l);
-std::unique_ptr<step> lower_onnx_transpose(const lowering &l);
-std::unique_ptr<step> lower_onnx_pad(const lowering &l);
-std::unique_ptr<step> lower_tile(const lowering &l);
-std::unique_ptr<step> lower_depth_to_space(const lowering &l);
-std::unique_ptr<step> lower_space_to_depth(const lowering &l);
-
-// Operators on floats, and on the integers and truths beside them.
-
-std::unique_ptr<step> lower_gather(const lowering &l);
-std::unique_ptr<step> lower_slice(const lowering &l);
-std::unique_ptr<step> lower_split(const lowering &l);
-std::unique_ptr<step> lower_concat(const lowering &l);
-std::unique_ptr<step> lower_expand(const lowering &l);
-std::unique_ptr<step> lower_where(const lowering &l);
-
+/// A sum of two tensors, which Sum of two inputs is as well.
 std::unique_ptr<step> lower_float_add(const lowering &l);
-std::unique_ptr<step> lower_float_sub(const lowering &l);
-std::unique_ptr<step> lower_float_mul(const lowering &l);
-std::unique_ptr<step> lower_float_div(const lowering &l);
-std::unique_ptr<step> lower_max(const lowering &l); ///< of any number of inputs, and so on
-std::unique_ptr<step> lower_min(const lowering &l);
-std::unique_ptr<step> lower_sum(const lowering &l);
-std::unique_ptr<step> lower_mean_of_all(const lowering &l);
-std::unique_ptr<step> lower_float_prelu(const lowering &l);
-std::unique_ptr<step> lower_mod(const lowering &l);
-std::unique_ptr<step> lower_float_pow(const lowering &l);
-std::unique_ptr<step> lower_equal(const lowering &l);
-std::unique_ptr<step> lower_less(const lowering &l);
-std::unique_ptr<step> lower_less_or_equal(const lowering &l);
-std::unique_ptr<step> lower_greater(const lowering &l);
-std::unique_ptr<step> lower_greater_or_equal(const lowering &l);
-std::unique_ptr<step> lower_and(const lowering &l);
-std::unique_ptr<step> lower_or(const lowering &l);
-std::unique_ptr<step> lower_not(const lowering &l);
-std::unique_ptr<step> lower_constant_of_shape(const lowering &l);
-std::unique_ptr<step> lower_range(const lowering &l);
-std::unique_ptr<step> lower_cast(const lowering &l);
-std::unique_ptr<step> lower_float_function(const lowering &l); ///< of `float_function_of`
-std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l);
-std::unique_ptr<step> lower_float_hard_swish(const lowering &l);
-
-std::unique_ptr<step> lower_attention_mask(const lowering &l);
-std::unique_ptr<step> lower_resize(const lowering &l);
-std::unique_ptr<step> lower_float_softmax(const lowering &l);
-std::unique_ptr<step> lower_layer_normalization(const lowering &l);
-std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l);
-std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l);
-std::unique_ptr<step> lower_embed_layer_normalization(const lowering &l);
-std::unique_ptr<step> lower_batch_normalization(const lowering &l);
-std::unique_ptr<step> lower_instance_normalization(const lowering &l);
-std::unique_ptr<step> lower_log_softmax(const lowering &l);
-std::unique_ptr<step> lower_reduce_l2(const lowering &l);
-std::unique_ptr<step> lower_reduce_mean(const lowering &l);
-std::unique_ptr<step> lower_reduce_sum(const lowering &l);
-std::unique_ptr<step> lower_reduce_max(const lowering &l);
-std::unique_ptr<step> lower_reduce_min(const lowering &l);
-std::unique_ptr<step> lower_arg_max(const lowering &l);
-
-std::unique_ptr<step> lower_float_matmul_add(const lowering &l);
-std::unique_ptr<step> lower_float_matmul(const lowering &l);
-std::unique_ptr<step> lower_fused_matmul(const lowering &l);
-std::unique_ptr<step> lower_float_gemm(const lowering &l);
-std::unique_ptr<step> lower_float_conv(const lowering &l);
-std::unique_ptr<step> lower_float_conv_transpose(const lowering &l);
-std::unique_ptr<step> lower_float_average_pool(const lowering &l);
-std::unique_ptr<step> lower_float_global_average_pool(const lowering &l);
-std::unique_ptr<step> lower_float_global_max_pool(const lowering &l);
 
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);
@@ -145,5 +60,31 @@ memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis);
 /// `channel_mask`.
 void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
                      const std::vector<std::int32_t> &values);
+
+// Families of operators: the rows of each are at the end of its file.
+
+operator_rows onnx_attention_mask_operators();
+operator_rows onnx_block_product_operators();
+operator_rows onnx_choices_operators();
+operator_rows onnx_data_operators();
+operator_rows onnx_deconvolution_operators();
+operator_rows onnx_dot_operators();
+operator_rows onnx_elementwise_operators();
+operator_rows onnx_float_conv_operators();
+operator_rows onnx_float_elements_operators();
+operator_rows onnx_float_extremes_operators();
+operator_rows onnx_float_operands_operators();
+operator_rows onnx_float_products_operators();
+operator_rows onnx_float_reductions_operators();
+operator_rows onnx_float_rows_operators();
+operator_rows onnx_float_sums_operators();
+operator_rows onnx_moving_operators();
+operator_rows onnx_normalization_operators();
+operator_rows onnx_pool_operators();
+operator_rows onnx_rearranging_operators();
+operator_rows onnx_replaced_operators();
+operator_rows onnx_resize_operators();
+operator_rows onnx_rms_normalization_operators();
+operator_rows onnx_values_operators();
 
 } // namespace octet::model

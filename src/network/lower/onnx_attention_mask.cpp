@@ -2,6 +2,8 @@
 // negative one.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -31,8 +33,6 @@ private:
     float penalty_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_attention_mask(const lowering &l) {
     const tensor &mask = l.input(0, {data_type::s32}), &y = l.output({data_type::f32});
     const dim_t length = y.dims.empty() ? 1 : std::max<dim_t>(y.dims.back(), 1);
@@ -42,5 +42,18 @@ std::unique_ptr<step> lower_attention_mask(const lowering &l) {
     return std::make_unique<attention_mask_step>(l.input_buffer(0), l.output_buffer(), length, is_length,
                                                  l.real("mask_filter_value"));
 }
+
+using namespace row_words;
+
+constexpr row onnx_attention_mask_rows[] = {
+    row("AttentionMask", 2, lower_attention_mask)
+        .batched(rows::never)
+        .shape(shape::attention_mask)
+        .internal(),
+};
+
+} // namespace
+
+operator_rows onnx_attention_mask_operators() { return onnx_attention_mask_rows; }
 
 } // namespace octet::model

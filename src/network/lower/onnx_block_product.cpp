@@ -2,13 +2,13 @@
 // the source is rounded to s8 in blocks of 32, blocks are multiplied in integers. The order in which their scaled sums
 // are added up was found by experiment; it is that of AVX512-VNNI. Start at `block_product::run`.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/lower/onnx_block_product.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -142,7 +142,7 @@ __attribute__((target("avx2,fma"))) void multiply_with_fma(const std::vector<rou
 }
 #endif
 
-/// The same bits either way.
+/// The code for this CPU; both kinds give the same bits.
 multiplier fastest() {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -202,8 +202,6 @@ private:
     dim_t rows_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_matmul_of_blocks(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &w = l.input(1, {data_type::u8, data_type::s8});
     l.output({data_type::f32});
@@ -218,5 +216,18 @@ std::unique_ptr<step> lower_matmul_of_blocks(const lowering &l) {
         }
     return std::make_unique<block_product>(l);
 }
+
+using namespace row_words;
+
+constexpr row onnx_block_product_rows[] = {
+    row("MatMulNBits", {3, 5}, lower_matmul_of_blocks)
+        .batched(rows::matrices)
+        .shape(shape::matmul)
+        .internal(),
+};
+
+} // namespace
+
+operator_rows onnx_block_product_operators() { return onnx_block_product_rows; }
 
 } // namespace octet::model

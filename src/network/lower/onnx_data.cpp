@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -155,8 +157,6 @@ private:
     primitive_step extremes_, quantize_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_quantize_linear(const lowering &l) {
     l.input(0, {data_type::f32});
     l.output({data_type::u8, data_type::s8});
@@ -181,5 +181,29 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
     return std::make_unique<dynamic_quantize_step>(l, l.input_buffer(0), l.output_buffer(y),
                                                    l.output_buffer(y_scale), l.output_buffer(y_zero_point));
 }
+
+using namespace row_words;
+
+constexpr row onnx_data_rows[] = {
+    row("DequantizeLinear", {2, 3}, lower_dequantize_linear)
+        .in(domains::both)
+        .scales(0, 1)
+        .batched(rows::first_input)
+        .shape(shape::dequantize)
+        .layouts(converts),
+    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear)
+        .batched(rows::never)
+        .shape(shape::dynamic_quantize),
+    row("QuantizeLinear", {2, 3}, lower_quantize_linear)
+        .in(domains::both)
+        .scales(0, 0, 1)
+        .batched(rows::first_input)
+        .shape(shape::quantize)
+        .layouts(layout_support::chooses),
+};
+
+} // namespace
+
+operator_rows onnx_data_operators() { return onnx_data_rows; }
 
 } // namespace octet::model

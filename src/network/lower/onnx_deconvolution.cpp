@@ -4,13 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_conv.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
 
-/// Of up to three dimensions, those that lack are 1.
+/// Sizes along up to three dimensions; a dimension that is lacking has the size 1.
 struct deconvolution_geometry {
     struct axis {
         dim_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
@@ -166,8 +169,6 @@ private:
     primitive_step products_, followers_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
     const deconvolution_geometry g = geometry_of(l);
     const dim_t pixels = g.pixels(), columns = g.columns(),
@@ -203,5 +204,17 @@ std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
         add_followers(result->followers(), l, dense_desc(l.output()));
     return result;
 }
+
+using namespace row_words;
+
+constexpr row onnx_deconvolution_rows[] = {
+    row("ConvTranspose", {2, 3}, lower_float_conv_transpose)
+        .batched(rows::windows)
+        .shape(shape::conv_transpose),
+};
+
+} // namespace
+
+operator_rows onnx_deconvolution_operators() { return onnx_deconvolution_rows; }
 
 } // namespace octet::model

@@ -1,45 +1,21 @@
-// ONNX's accumulating operators. Those on codes multiply 8-bit codes minus their zero points and sum in int32;
-// the QLinear forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms
-// leave the sum as it is. Those on floats sum in f32, matrix products in the blocks of ONNX Runtime, within which the
-// order is that of the primitives.
+// ONNX's matrix products and convolutions of codes multiply 8-bit codes minus their zero points and sum in int32; the QLinear
+// forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms leave the sum as it is.
 // SPDX-License-Identifier: Apache-2.0
+#include "network/lower/onnx_dot.hpp"
+
 #include <algorithm>
 
 #include "network/lower/fused.hpp"
 #include "network/lower/onnx.hpp"
-#include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
 
-/// The places of inputs in an operator's definition; `absent` for one that it lacks.
-constexpr std::size_t absent = static_cast<std::size_t>(-1);
-struct dot_inputs {
-    std::size_t src, src_scale, src_zero_point;
-    std::size_t weights, weights_scale, weights_zero_point;
-    std::size_t dst_scale, dst_zero_point, bias;
-};
-constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
-constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
-constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
-constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
-constexpr std::size_t matmul_to_float_bias = 6; ///< f32, behind the sum
-constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
-constexpr dot_inputs float_inputs = {0, absent, absent, 1, absent, absent, absent, absent, 2};
 bool is_float(const dot_inputs &in) { return in.src_scale == absent && in.src_zero_point == absent; }
 
-/// Masks of "one value per output channel".
-struct channel_masks {
-    int dst, weights;
-};
-
-/// The single value of a scale that may not vary.
-float only(const std::vector<float> &values, const char *what) {
-    if (values.size() != 1)
-        refuse_as_unimplemented(std::string(what) + " has " + std::to_string(values.size()) +
-                                " values, allowed is 1");
-    return values.front();
-}
+} // namespace
 
 void check_node(const lowering &l, const dot_inputs &in) {
     if (l.rule() != requantization_rule::automatic)
@@ -53,6 +29,76 @@ void check_node(const lowering &l, const dot_inputs &in) {
     }
     l.input(in.src, {data_type::u8, data_type::s8});
     l.input(in.weights, {data_type::u8, data_type::s8});
+}
+
+memory::desc row_desc(const memory::desc &dst) {
+    memory::dims dims(dst.dims().size(), 1);
+    dims.back() = dst.dims().back();
+    return memory::desc(dims, data_type::f32, memory::dims());
+}
+
+matrices matrices_of(const lowering &l, const dot_inputs &in, transposes t) {
+    check_node(l, in);
+    const tensor &a = l.input(in.src), &b = l.input(in.weights);
+    if (a.dims.empty() || b.dims.empty())
+        refuse("a matrix product of scalars");
+    memory::dims a_dims = a.dims, b_dims = b.dims;
+    if (a_dims.size() == 1)
+        a_dims.insert(a_dims.begin(), 1);
+    if (b_dims.size() == 1)
+        b_dims.push_back(1);
+    const std::size_t rank = std::max(a_dims.size(), b_dims.size());
+    const memory::desc src = matrices_desc(a_dims, a.type, rank, t.a),
+                       weights = matrices_desc(b_dims, b.type, rank, t.b);
+
+    memory::dims dst_dims =
+        src.dims(); // 1-D operands lose their dimension in the output, which changes no byte
+    for (std::size_t d = 0; d + 2 < rank; d++)
+        dst_dims[d] = std::max(dst_dims[d], weights.dims()[d]);
+    dst_dims[rank - 1] = weights.dims()[rank - 1];
+    const memory::desc dst(dst_dims, l.output().type, memory::dims());
+    if (element_count(dst_dims) != element_count(l.output().dims))
+        refuse("matrices " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " +
+               to_text(l.output().dims));
+    return {src, weights, dst};
+}
+
+std::pair<memory::desc, memory::desc> gemm_matrices(const lowering &l, const dot_inputs &in) {
+    const tensor &a = l.input(in.src), &b = l.input(in.weights);
+    if (a.dims.size() != 2 || b.dims.size() != 2)
+        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
+    return {matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0),
+            matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0)};
+}
+
+memory::desc gemm_bias(const tensor &c) {
+    if (c.dims.size() > 2)
+        refuse("C has dimensions " + to_text(c.dims) + ", allowed are at most 2");
+    memory::dims dims = c.dims;
+    dims.insert(dims.begin(), 2 - dims.size(), 1);
+    return memory::desc(dims, c.type, memory::dims());
+}
+
+namespace {
+
+constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
+constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
+constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
+constexpr std::size_t matmul_to_float_bias = 6; ///< f32, behind the sum
+constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
+
+/// Masks of "one value per output channel".
+struct channel_masks {
+    int dst, weights;
+};
+
+/// The single value of a scale that may not vary.
+float only(const std::vector<float> &values, const char *what) {
+    if (values.size() != 1)
+        refuse_as_unimplemented(std::string(what) + " has " + std::to_string(values.size()) +
+                                " values, allowed is 1");
+    return values.front();
 }
 
 /// Whether the source's zero point is computed while the network runs.
@@ -77,13 +123,6 @@ void set_source_zero_points(primitive_attr &attr, const lowering &l, const dot_i
 /// Whether the source's scale is computed while the network runs.
 bool has_dynamic_scale(const lowering &l, const dot_inputs &in) {
     return in.src_scale != absent && !l.input(in.src_scale).is_constant;
-}
-
-/// Rows of numbers, one per column, that are added to a product of this shape.
-memory::desc row_desc(const memory::desc &dst) {
-    memory::dims dims(dst.dims().size(), 1);
-    dims.back() = dst.dims().back();
-    return memory::desc(dims, data_type::f32, memory::dims());
 }
 
 /// What follows a product of floats: a bias that is an input of the operator, then what a pass joined to it. Returns
@@ -217,42 +256,7 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
     return dot_step(l, in, pd, src, weights, bias, dst, behind);
 }
 
-// ---- Matrix products, batched and broadcast as in numpy.
-
-/// Operands that are read transposed.
-struct transposes {
-    bool a = false, b = false;
-};
-
-struct matrices {
-    memory::desc src, weights, dst;
-};
-
-matrices matrices_of(const lowering &l, const dot_inputs &in, transposes t = {}) {
-    check_node(l, in);
-    const tensor &a = l.input(in.src), &b = l.input(in.weights);
-    if (a.dims.empty() || b.dims.empty())
-        refuse("a matrix product of scalars");
-    memory::dims a_dims = a.dims, b_dims = b.dims;
-    if (a_dims.size() == 1)
-        a_dims.insert(a_dims.begin(), 1);
-    if (b_dims.size() == 1)
-        b_dims.push_back(1);
-    const std::size_t rank = std::max(a_dims.size(), b_dims.size());
-    const memory::desc src = matrices_desc(a_dims, a.type, rank, t.a),
-                       weights = matrices_desc(b_dims, b.type, rank, t.b);
-
-    memory::dims dst_dims =
-        src.dims(); // 1-D operands lose their dimension in the output, which changes no byte
-    for (std::size_t d = 0; d + 2 < rank; d++)
-        dst_dims[d] = std::max(dst_dims[d], weights.dims()[d]);
-    dst_dims[rank - 1] = weights.dims()[rank - 1];
-    const memory::desc dst(dst_dims, l.output().type, memory::dims());
-    if (element_count(dst_dims) != element_count(l.output().dims))
-        refuse("matrices " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " +
-               to_text(l.output().dims));
-    return {src, weights, dst};
-}
+// ---- Operators
 
 std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
                                      primitive_attr (*make_attr)(const lowering &, channel_masks),
@@ -264,167 +268,6 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
     const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), dst}, attr,
                                     l.get_engine());
     return dot_step(l, in, pd, src, weights, {}, dst, behind);
-}
-
-/// Whether ONNX Runtime packs the matrix ahead: what it dequantizes is computed with each run.
-bool is_packed_ahead(const lowering &l, const tensor &b) {
-    return b.is_constant && b.dims.size() == 2 && l.integer(dequantized_matrix, 0) == 0;
-}
-
-std::int64_t matrix_count(const memory::desc &md) {
-    const memory::dims dims = md.dims();
-    return element_count({dims.begin(), dims.end() - 2});
-}
-
-/// Whether rows are multiplied each with a matrix of its own, or one that is no batch. Where any number of rows, the
-/// batch, shares one, a row has the same bits as among others, those of ONNX Runtime for two rows and more, unless
-/// `single_rows_alone` asks for what it does with one. Of a column, the order depends on the place of a row anyway.
-bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const matrices &m) {
-    const bool has_its_own =
-        b.dims.size() > 2 && (matrix_count(m.weights) > 1 || (matrix_count(m.dst) == 1 && !b.is_constant));
-    const bool is_alone =
-        matrix_count(m.dst) == 1 && (l.integer(single_rows_alone, 0) != 0 || m.dst.dims().back() == 1);
-    return m.dst.dims()[m.dst.dims().size() - 2] == 1 && l.integer("transA", 0) == 0 &&
-           (a.dims.size() == 1 || has_its_own || is_alone);
-}
-
-/// Products of a row or a column that is computed have orders of their own.
-std::optional<vector_product> as_vector_product(const lowering &l, const matrices &m, const memory::desc &c) {
-    const tensor &a = l.input(float_inputs.src), &b = l.input(float_inputs.weights);
-    if (is_packed_ahead(l, b) || l.integer(scaled_summand, 0) != 0 || m.src.dims().back() == 0 ||
-        element_count(m.dst.dims()) == 0)
-        return {};
-    const bool is_transposed_a = l.integer("transA", 0) != 0 && a.dims.size() > 1,
-               is_transposed_b = l.integer("transB", 0) != 0 && b.dims.size() > 1;
-    using rows = vector_product::rows;
-    if (are_single_rows(l, a, b, m))
-        return vector_product{m.src, m.weights, m.dst, c, false, is_transposed_b};
-    if (m.dst.dims().back() != 1 || is_transposed_b)
-        return {};
-    if (b.dims.size() == 1 && !is_transposed_a)
-        return vector_product{m.src, m.weights, m.dst, c, false, false, rows::alone};
-    const bool are_together =
-        !is_transposed_a && a.dims.size() >= b.dims.size() && matrix_count(m.weights) == 1;
-    return vector_product{m.src,
-                          m.weights,
-                          m.dst,
-                          c,
-                          true,
-                          is_transposed_a,
-                          are_together ? rows::together : rows::of_each_matrix};
-}
-
-/// How many products ONNX Runtime adds up before it adds the sum to those before: constant matrices are packed in blocks
-/// of 256 rows, others are read in blocks that fit a cache.
-dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
-    const std::size_t rank = m.dst.dims().size();
-    const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
-    const bool is_transposed = l.integer("transA", 0) != 0 && l.input(float_inputs.src).dims.size() > 1;
-    return is_packed_ahead(l, b) ? 256 : float_reduction_block(inner, columns, is_transposed);
-}
-
-/// `size` of one dimension, from `first` on.
-memory::desc part_of(const memory::desc &whole, std::size_t dimension, dim_t first, dim_t size) {
-    memory::dims dims = whole.dims(), offsets(dims.size());
-    dims[dimension] = size;
-    offsets[dimension] = first;
-    return whole.submemory_desc(dims, offsets);
-}
-
-/// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block: alpha multiplies the sum of each.
-std::unique_ptr<step> scaled_product(const lowering &l, const matrices &m, float alpha,
-                                     const memory::desc &c) {
-    const dot_inputs &in = float_inputs;
-    const tensor &b = l.input(in.weights);
-    const std::size_t rank = m.dst.dims().size();
-    const dim_t inner = m.src.dims().back(), block = reduction_block(l, b, m);
-    scaled_blocks s{{}, l.scratch(m.dst), l.output_buffer(m.dst), c, alpha};
-    for (dim_t first = 0; first < inner; first += block) {
-        const dim_t size = std::min(block, inner - first);
-        const bool is_whole = size == inner;
-        const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
-                           weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
-        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, primitive_attr(),
-                                        l.get_engine());
-        s.products.emplace_back();
-        s.products.back().add(pd,
-                              {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
-                               {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
-                               {OCTET_ARG_DST, s.product}});
-    }
-    return make_scaled_sums(l, std::move(s));
-}
-
-/// alpha * A * B + C of floats, then what a pass joined to it. C, where there is one, comes before the second block.
-std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float alpha,
-                                    const memory::desc &c = {}) {
-    l.output({data_type::f32});
-    const dot_inputs &in = float_inputs;
-    const tensor &b = l.input(in.weights);
-    const std::size_t rank = m.dst.dims().size();
-    if (rank < 2 || m.src.dims().size() != rank || m.weights.dims().size() != rank)
-        refuse("a product of " + to_text(m.src.dims()) + " and " + to_text(m.weights.dims()) + " is not " +
-               to_text(m.dst.dims()));
-    if (const auto vectors = alpha == 1.f ? as_vector_product(l, m, c) : std::nullopt)
-        return make_vector_product(l, *vectors);
-    const dim_t inner = m.src.dims()[rank - 1], block = reduction_block(l, b, m);
-    if (alpha != 1.f && inner > 0 && (!c.is_zero() || inner > block))
-        return scaled_product(l, m, alpha, c);
-    auto result = std::make_unique<primitive_step>();
-    for (dim_t first = 0; first < inner; first += block) {
-        const dim_t size = std::min(block, inner - first);
-        const bool is_whole = size == inner;
-        const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
-                           weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
-        primitive_attr attr;
-        if (alpha != 1.f)
-            attr.set_output_scales(0, {alpha});
-        post_ops ops;
-        arguments args;
-        if (first > 0) {
-            ops.append_sum(1.f);
-        } else if (!c.is_zero()) {
-            ops.append_binary(algorithm::binary_add, c);
-            args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
-        }
-        attr.set_post_ops(ops);
-        if (first + size == inner)
-            append_float_followers(attr, args, l, m.dst);
-        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, attr, l.get_engine());
-        args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
-        args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());
-        args[OCTET_ARG_DST] = l.output_buffer(m.dst);
-        result->add(pd, args);
-    }
-    return result;
-}
-
-/// A and B of Gemm and QGemm, transposed by strides where the attributes say so.
-std::pair<memory::desc, memory::desc> gemm_matrices(const lowering &l, const dot_inputs &in) {
-    const tensor &a = l.input(in.src), &b = l.input(in.weights);
-    if (a.dims.size() != 2 || b.dims.size() != 2)
-        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
-    return {matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0),
-            matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0)};
-}
-
-/// QGemm's C: [N], [1, N], [M, N], [M, 1] or [1].
-memory::desc gemm_bias(const tensor &c) {
-    if (c.dims.size() > 2)
-        refuse("C has dimensions " + to_text(c.dims) + ", allowed are at most 2");
-    memory::dims dims = c.dims;
-    dims.insert(dims.begin(), 2 - dims.size(), 1);
-    return memory::desc(dims, c.type, memory::dims());
-}
-
-} // namespace
-
-dim_t float_reduction_block(dim_t inner, dim_t columns, bool is_transposed) {
-    dim_t block = 128;
-    for (dim_t width = 128; !is_transposed && columns < inner && width > 16 && width / 2 >= columns;
-         width /= 2)
-        block *= 2;
-    return block;
 }
 
 std::unique_ptr<step> lower_qlinear_conv(const lowering &l) {
@@ -476,41 +319,42 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
     return dot_step(l, in, pd, src, weights, bias, dst, behind);
 }
 
-std::unique_ptr<step> lower_float_matmul(const lowering &l) {
-    return float_product(l, matrices_of(l, float_inputs), 1.f);
-}
+using namespace row_words;
 
-/// A matrix product whose sums begin with a row of numbers; a pass makes it.
-std::unique_ptr<step> lower_float_matmul_add(const lowering &l) {
-    const matrices m = matrices_of(l, float_inputs);
-    return float_product(l, m, 1.f, row_desc(m.dst));
-}
+constexpr row onnx_dot_rows[] = {
+    row("ConvInteger", {2, 4}, lower_conv_integer)
+        .batched(rows::windows)
+        .shape(shape::conv_integer)
+        .layouts(layout_support::gathers),
+    row("MatMulInteger", {2, 4}, lower_matmul_integer).batched(rows::matrices).shape(shape::matmul_integer),
+    row("MatMulIntegerToFloat", {4, 7}, lower_matmul_integer_to_float)
+        .in(domains::microsoft)
+        .part(accumulates)
+        .batched(rows::matrices)
+        .shape(shape::matmul_integer_to_float),
+    row("QGemm", {6, 9}, lower_qgemm)
+        .in(domains::microsoft)
+        .scales(0, 2, 7)
+        .batched(rows::gemm)
+        .shape(shape::qgemm)
+        .part(accumulates),
+    row("QLinearConv", {8, 9}, lower_qlinear_conv)
+        .in(domains::both)
+        .scales(0, 2, 6)
+        .batched(rows::windows)
+        .shape(shape::qlinear_conv)
+        .part(accumulates)
+        .padded()
+        .layouts(layout_support::gathers),
+    row("QLinearMatMul", 8, lower_qlinear_matmul)
+        .scales(0, 2, 6)
+        .batched(rows::qlinear_matrices)
+        .shape(shape::qlinear_matmul)
+        .part(accumulates),
+};
 
-/// ONNX Runtime's FusedMatMul: alpha * A * B, either of them transposed.
-std::unique_ptr<step> lower_fused_matmul(const lowering &l) {
-    for (const char *const name : {"transBatchA", "transBatchB"})
-        if (l.integer(name, 0) != 0)
-            refuse_as_unimplemented(std::string("attribute '") + name + "' is not 0");
-    const transposes t = {l.integer("transA", 0) != 0, l.integer("transB", 0) != 0};
-    return float_product(l, matrices_of(l, float_inputs, t),
-                         l.has_attribute("alpha") ? l.real("alpha") : 1.f);
-}
+} // namespace
 
-/// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.
-std::unique_ptr<step> lower_float_gemm(const lowering &l) {
-    const dot_inputs &in = float_inputs;
-    check_node(l, in);
-    l.output({data_type::f32});
-    const auto [src, weights] = gemm_matrices(l, in);
-    const auto factor = [&](const char *name) { return l.has_attribute(name) ? l.real(name) : 1.f; };
-    memory::desc c;
-    if (l.has_input(in.bias) && factor("beta") != 0.f) {
-        if (factor("beta") != 1.f)
-            refuse_as_unimplemented("attribute 'beta' is " + std::to_string(factor("beta")) +
-                                    ", allowed are 0 and 1");
-        c = gemm_bias(l.input(in.bias, {data_type::f32}));
-    }
-    return float_product(l, {src, weights, dense(l.output())}, factor("alpha"), c);
-}
+operator_rows onnx_dot_operators() { return onnx_dot_rows; }
 
 } // namespace octet::model

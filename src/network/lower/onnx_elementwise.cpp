@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -63,6 +65,8 @@ memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
     return memory::desc({element_count(outer), element_count(inner)}, t.type, memory::dims());
 }
 
+namespace {
+
 std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
     need_equal_dims(x, y);
@@ -75,30 +79,6 @@ std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const softmax_forward::desc d(prop_kind::forward_inference, md, md, axis);
     return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
                     {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
-}
-
-/// Inputs: scale and zero point of y, then each x with its scale and zero point.
-std::unique_ptr<step> lower_qlinear_concat(const lowering &l) {
-    const tensor &y = l.output({data_type::u8, data_type::s8});
-    if (l.input_count() < 5 || (l.input_count() - 2) % 3 != 0)
-        refuse("has " + std::to_string(l.input_count()) + " inputs, allowed are 2 and 3 per tensor");
-    const auto rank = static_cast<std::int64_t>(y.dims.size());
-    const std::int64_t given = l.integer("axis"), axis = given < 0 ? given + rank : given;
-    primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
-    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 0, 1));
-    arguments args{{OCTET_ARG_DST, l.output_buffer()}};
-    std::vector<memory::desc> srcs;
-    for (std::size_t i = 2; i < l.input_count(); i += 3) {
-        const int arg = OCTET_ARG_MULTIPLE_SRC + static_cast<int>(srcs.size());
-        l.input(i, {y.type});
-        set_parameters(attr, arg, per_tensor_parameters(l, i + 1, i + 2));
-        args[arg] = l.input_buffer(i);
-        srcs.push_back(args[arg].get_desc());
-    }
-    return one_step(concat::primitive_desc(l.output_buffer().get_desc(), static_cast<int>(axis), srcs,
-                                           l.get_engine(), attr),
-                    std::move(args));
 }
 
 std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {
@@ -114,5 +94,46 @@ std::unique_ptr<step> lower_qlinear_add(const lowering &l) {
 std::unique_ptr<step> lower_qlinear_mul(const lowering &l) {
     return binary_operator(l, algorithm::binary_mul);
 }
+
+using namespace row_words;
+
+constexpr row onnx_elementwise_rows[] = {
+    row("QLinearAdd", {7, 8}, lower_qlinear_add)
+        .in(domains::microsoft)
+        .scales(0, 2, 6)
+        .batched(rows::broadcast)
+        .shape(shape::qlinear_binary)
+        .layouts(follows)
+        .sum_of(0, 3),
+    row("QLinearLeakyRelu", {4, 5}, lower_qlinear_leaky_relu)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .layouts(follows)
+        .part(pointwise),
+    row("QLinearMul", {7, 8}, lower_qlinear_mul)
+        .in(domains::microsoft)
+        .scales(0, 2, 6)
+        .batched(rows::broadcast)
+        .shape(shape::qlinear_binary)
+        .layouts(follows),
+    row("QLinearSigmoid", {4, 5}, lower_qlinear_sigmoid)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .layouts(follows)
+        .part(pointwise),
+    row("QLinearSoftmax", {4, 5}, lower_qlinear_softmax)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::same),
+};
+
+} // namespace
+
+operator_rows onnx_elementwise_operators() { return onnx_elementwise_rows; }
 
 } // namespace octet::model

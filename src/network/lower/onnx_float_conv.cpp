@@ -9,6 +9,8 @@
 #include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_conv.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -132,6 +134,8 @@ bool computes_in_blocks(const graph &g, const node &conv) {
     return channels < channel_block || channels % channel_alignment == 0;
 }
 
+namespace {
+
 std::unique_ptr<step> lower_float_conv(const lowering &l) {
     if (l.rule() != requantization_rule::automatic)
         refuse_as_unimplemented(std::string("rule ") + to_string(l.rule()) +
@@ -147,5 +151,21 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) {
         return convolution_of_patches(l, s, g);
     return blocked_convolution(l, s, g);
 }
+
+using namespace row_words;
+
+constexpr row onnx_float_conv_rows[] = {
+    row("Conv", {2, 3}, lower_float_conv)
+        .part(accumulates)
+        .padded()
+        .batched(rows::windows)
+        .shape(shape::conv)
+        .becomes(form::convolution, "QLinearConv"),
+    row("ConvAdd", 4, lower_float_conv).part(accumulates).batched(rows::never).shape(shape::conv).internal(),
+};
+
+} // namespace
+
+operator_rows onnx_float_conv_operators() { return onnx_float_conv_rows; }
 
 } // namespace octet::model

@@ -10,6 +10,9 @@
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/known_values.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -199,11 +202,6 @@ void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t c
             static_cast<const std::uint8_t *>(operands[0])[i * strides[0]] == 0;
 }
 
-} // namespace
-
-std::unique_ptr<step> lower_float_add(const lowering &l) {
-    return arithmetic<std::plus<>>(l, algorithm::binary_add);
-}
 std::unique_ptr<step> lower_float_sub(const lowering &l) {
     return arithmetic<std::minus<>>(l, algorithm::binary_sub);
 }
@@ -253,6 +251,8 @@ std::unique_ptr<step> lower_cast(const lowering &l) {
                                                     : conversion<std::uint8_t>(y.type, to_truth));
 }
 
+} // namespace
+
 float_function float_function_of(const lowering &l) {
     constexpr float largest = std::numeric_limits<float>::max(); // also of infinities, if there is no limit
     const std::string &op = l.get_node().op;
@@ -290,6 +290,8 @@ float_function float_function_of(const lowering &l) {
                 l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", largest)};
     refuse_as_unimplemented("is no function of single floats");
 }
+
+namespace {
 
 std::unique_ptr<step> lower_float_function(const lowering &l) {
     std::unique_ptr<step> loop = make_function_loop(l);
@@ -329,5 +331,142 @@ std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
     behind.append_binary(algorithm::binary_mul, x.get_desc());
     return function(l, f, behind, args);
 }
+
+} // namespace
+
+std::unique_ptr<step> lower_float_add(const lowering &l) {
+    return arithmetic<std::plus<>>(l, algorithm::binary_add);
+}
+
+namespace {
+
+using namespace row_words;
+
+constexpr row onnx_float_elements_rows[] = {
+    row("Abs", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Add", 2, lower_float_add)
+        .part(fusion_part::operand)
+        .commutative()
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .becomes(form::binary, "QLinearAdd")
+        .uses_integers(use::passes_on, use::passes_on)
+        .arithmetic()
+        .known_numbers(numbers::add),
+    row("And", 2, lower_and).batched(rows::broadcast).shape(shape::comparison).known_numbers(numbers::both),
+    row("Cast", 1, lower_cast)
+        .batched(rows::first_input)
+        .shape(shape::cast)
+        .use(aliased_or_persistent)
+        .typed_by("to")
+        .known_numbers(numbers::cast),
+    row("Ceil", 1, lower_float_function)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::ceil),
+    row("Clip", {1, 3}, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .uses_integers(use::compares, use::compares),
+    row("Div", 2, lower_float_div)
+        .part(fusion_part::operand)
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .known_numbers(numbers::div),
+    row("Elu", 1, lower_float_function).batched(rows::first_input_in_groups).shape(shape::same),
+    row("Equal", 2, lower_equal)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::equal),
+    row("Erf", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Exp", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Floor", 1, lower_float_function)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::floor),
+    row("Gelu", 1, lower_float_function)
+        .in(domains::both)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same),
+    row("Greater", 2, lower_greater)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::greater),
+    row("GreaterOrEqual", 2, lower_greater_or_equal)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::greater_or_equal),
+    row("HardSigmoid", 1, lower_float_hard_sigmoid).batched(rows::first_input).shape(shape::same),
+    row("HardSwish", 1, lower_float_hard_swish).batched(rows::first_input).shape(shape::same),
+    row("LeakyRelu", 1, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .becomes(form::unary, "QLinearLeakyRelu"),
+    row("Less", 2, lower_less)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::less),
+    row("LessOrEqual", 2, lower_less_or_equal)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::less_or_equal),
+    row("Log", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    row("Mul", 2, lower_float_mul)
+        .part(fusion_part::operand)
+        .commutative()
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .becomes(form::binary, "QLinearMul")
+        .arithmetic()
+        .known_numbers(numbers::mul),
+    row("Neg", 1, lower_float_function)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::neg),
+    row("Not", 1, lower_not).batched(rows::first_input).shape(shape::same).known_numbers(numbers::inverse),
+    row("Or", 2, lower_or).batched(rows::broadcast).shape(shape::comparison).known_numbers(numbers::either),
+    row("Pow", 2, lower_float_pow).batched(rows::broadcast).shape(shape::power),
+    row("QuickGelu", 1, lower_float_function)
+        .in(domains::microsoft)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same),
+    row("Reciprocal", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Relu", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Round", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Sigmoid", 1, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .becomes(form::unary, "QLinearSigmoid"),
+    row("Softplus", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    row("Softsign", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    row("Sqrt", 1, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::sqrt),
+    row("Sub", 2, lower_float_sub)
+        .part(fusion_part::operand)
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .uses_integers(use::passes_on, use::passes_on)
+        .arithmetic()
+        .known_numbers(numbers::sub),
+    row("Tanh", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("ThresholdedRelu", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+};
+
+} // namespace
+
+operator_rows onnx_float_elements_operators() { return onnx_float_elements_rows; }
 
 } // namespace octet::model

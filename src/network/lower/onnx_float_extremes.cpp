@@ -7,6 +7,9 @@
 
 #include "network/lower/broadcast.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/shapes/known_values.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -132,9 +135,26 @@ template <typename F> std::unique_ptr<step> extreme(const lowering &l) {
     return std::make_unique<extreme_step<float, F>>(l);
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_max(const lowering &l) { return extreme<larger>(l); }
 std::unique_ptr<step> lower_min(const lowering &l) { return extreme<smaller>(l); }
+
+using namespace row_words;
+
+constexpr row onnx_float_extremes_rows[] = {
+    row("Max", {1, any}, lower_max)
+        .batched(rows::broadcast_in_groups)
+        .shape(shape::variadic)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::max),
+    row("Min", {1, any}, lower_min)
+        .batched(rows::broadcast_in_groups)
+        .shape(shape::variadic)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::min),
+};
+
+} // namespace
+
+operator_rows onnx_float_extremes_operators() { return onnx_float_extremes_rows; }
 
 } // namespace octet::model

@@ -11,7 +11,7 @@ inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
 
 /// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
 inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
-/// Of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
+/// Attribute of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
 inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
 
 /// Of a Gemm: its C was multiplied by beta before.

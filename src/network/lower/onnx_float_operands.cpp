@@ -4,6 +4,9 @@
 
 #include "network/lower/broadcast.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/shapes/known_values.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -59,8 +62,6 @@ void modulo_row(void *y, const void *const *operands, const dim_t *strides, dim_
     }
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_sum(const lowering &l) {
     l.output({data_type::f32});
     return l.input_count() == 2 ? lower_float_add(l) : loop_of_all(l, sum_row);
@@ -83,5 +84,18 @@ std::unique_ptr<step> lower_mod(const lowering &l) {
         refuse_as_unimplemented("attribute 'fmod' is 1, allowed is 0");
     return loop_of_all(l, modulo_row);
 }
+
+using namespace row_words;
+
+constexpr row onnx_float_operands_rows[] = {
+    row("Mean", {1, any}, lower_mean_of_all).batched(rows::broadcast).shape(shape::variadic),
+    row("Mod", 2, lower_mod).batched(rows::broadcast).shape(shape::binary).known_numbers(numbers::mod),
+    row("PRelu", 2, lower_float_prelu).batched(rows::broadcast).shape(shape::binary),
+    row("Sum", {1, any}, lower_sum).batched(rows::broadcast).shape(shape::variadic),
+};
+
+} // namespace
+
+operator_rows onnx_float_operands_operators() { return onnx_float_operands_rows; }
 
 } // namespace octet::model

@@ -6,6 +6,8 @@
 
 #include "network/lower/broadcast.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -162,8 +164,6 @@ private:
     float epsilon_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     if (x.dims.size() < 3 || y.dims != x.dims || element_count(x.dims) == 0)
@@ -194,5 +194,17 @@ std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
     return std::make_unique<norm_step>(l.input_buffer(0), l.output_buffer(), x.dims,
                                        broadcast_strides(reduced, x.dims));
 }
+
+using namespace row_words;
+
+constexpr row onnx_float_reductions_rows[] = {
+    row("InstanceNormalization", 3, lower_instance_normalization).batched(rows::windows).shape(shape::same),
+    row("LogSoftmax", 1, lower_log_softmax).batched(rows::inner_axis_or_last).shape(shape::same),
+    row("ReduceL2", {1, 2}, lower_reduce_l2).batched(rows::reduce).shape(shape::reduce),
+};
+
+} // namespace
+
+operator_rows onnx_float_reductions_operators() { return onnx_float_reductions_rows; }
 
 } // namespace octet::model

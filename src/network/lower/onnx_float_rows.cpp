@@ -8,6 +8,8 @@
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -133,6 +135,8 @@ void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> all
             refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
 }
 
+namespace {
+
 std::unique_ptr<step> lower_float_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     need_equal_dims(x, y);
@@ -182,5 +186,31 @@ std::unique_ptr<step> lower_arg_max(const lowering &l) {
     return make_arg_extreme(l, axis_among(l.integer("axis", 0), x.dims.size()),
                             {false, takes_last, x.dims.size() == 1 && !takes_last});
 }
+
+using namespace row_words;
+
+constexpr row onnx_float_rows_rows[] = {
+    row("ArgMax", 1, lower_arg_max).batched(rows::inner_axis_or_first).shape(shape::arg_max).int64(),
+    row("BatchNormalization", 5, lower_batch_normalization).batched(rows::last_axis).shape(shape::same),
+    row("LayerNormalization", {2, 3}, lower_layer_normalization)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::layer_normalization),
+    row("ReduceMax", {1, 2}, lower_reduce_max)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .use(aliased_or_persistent),
+    row("ReduceMin", {1, 2}, lower_reduce_min)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .use(aliased_or_persistent),
+    row("Softmax", 1, lower_float_softmax)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::same)
+        .becomes(form::unary, "QLinearSoftmax"),
+};
+
+} // namespace
+
+operator_rows onnx_float_rows_operators() { return onnx_float_rows_rows; }
 
 } // namespace octet::model

@@ -8,6 +8,8 @@
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -53,7 +55,7 @@ void add_rows(const float *x, dim_t rows, dim_t n, float *y) {
             y[i] += x[r * n + i];
 }
 
-/// The same as a product with a row of ones: four rows, then two, then one, are added up before.
+/// Sums of columns as a product with a row of ones gives them: four rows, then two, then one, are added up before.
 void add_rows_by_four(const float *x, dim_t rows, dim_t n, float *y) {
     for (dim_t r = 0; r < rows;) {
         const dim_t left = rows - r, count = left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -272,8 +274,6 @@ private:
     bool is_in_order_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     if (x.dims.size() < 3 || element_count(x.dims) == 0 || element_count(y.dims) != x.dims[0] * x.dims[1])
@@ -284,5 +284,27 @@ std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
 
 std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce_by_sums(l, true); }
 std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce_by_sums(l, false); }
+
+using namespace row_words;
+
+constexpr row onnx_float_sums_rows[] = {
+    row("GlobalAveragePool", 1, lower_float_global_average_pool)
+        .batched(rows::windows)
+        .shape(shape::global_pooling)
+        .becomes(form::unary, "QLinearGlobalAveragePool"),
+    row("ReduceMean", {1, 2}, lower_reduce_mean)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .use(aliased_or_persistent),
+    row("ReduceSum", {1, 2}, lower_reduce_sum)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .arithmetic()
+        .use(aliased_or_persistent),
+};
+
+} // namespace
+
+operator_rows onnx_float_sums_operators() { return onnx_float_sums_rows; }
 
 } // namespace octet::model

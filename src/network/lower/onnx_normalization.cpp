@@ -7,6 +7,8 @@
 
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -180,8 +182,6 @@ private:
     row_operands operands_;
 };
 
-} // namespace
-
 /// Y of input + skip + bias; means and the sum may be outputs, too.
 std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
     constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, means_output = 1, sum_output = 3;
@@ -256,5 +256,33 @@ std::unique_ptr<step> lower_embed_layer_normalization(const lowering &l) {
     return std::make_unique<embedding_step>(l, std::move(tables), std::max<dim_t>(x.dims[1], 1), n,
                                             operands_of(l, gamma, beta, n));
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+/// Ids of words, segments and positions, a mask; the tables are constants.
+bool embedding_keeps_rows(const node_rows &o) {
+    constexpr std::size_t ids = 0, segments = 1, mask = 7, positions = 8;
+    for (std::size_t i = 0; i < o.count(); i++)
+        if (o.depends(i) && ((i != ids && i != segments && i != mask && i != positions) || o.rank(i) != 2))
+            return false;
+    return o.depends(ids);
+}
+
+using namespace row_words;
+
+constexpr row onnx_normalization_rows[] = {
+    row("EmbedLayerNormalization", {7, 9}, lower_embed_layer_normalization)
+        .in(domains::microsoft)
+        .batched(embedding_keeps_rows)
+        .shape(shape::embed_layer_normalization),
+    row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization)
+        .in(domains::microsoft)
+        .batched(rows::broadcast)
+        .shape(shape::skip_layer_normalization),
+};
+
+} // namespace
+
+operator_rows onnx_normalization_operators() { return onnx_normalization_rows; }
 
 } // namespace octet::model

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -91,8 +94,6 @@ bool covers_image(const memory::desc &src, const memory::dims &kernel, const win
     return kernel == spatial(src) && g.padding_l == zeros && g.padding_r == zeros;
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_max_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8, data_type::f32}), &y = l.output(0, {x.type});
     check_ranks(x, y);
@@ -148,6 +149,8 @@ std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l) {
     return global_average(l, activation_desc(l, x), activation_desc(l, y));
 }
 
+} // namespace
+
 memory::desc activation_desc(const lowering &l, const tensor &t) {
     if (l.integer("channels_last", 0) == 0)
         return dense_desc(t);
@@ -188,5 +191,38 @@ window_geometry read_windows(const lowering &l, const memory::dims &input, const
     }
     return g;
 }
+
+namespace {
+
+using namespace row_words;
+
+constexpr row onnx_pool_rows[] = {
+    row("AveragePool", 1, lower_float_average_pool)
+        .batched(rows::windows)
+        .shape(shape::pooling)
+        .becomes(form::unary, "QLinearAveragePool"),
+    row("GlobalMaxPool", 1, lower_float_global_max_pool).batched(rows::windows).shape(shape::global_pooling),
+    row("MaxPool", 1, lower_max_pool)
+        .batched(rows::windows)
+        .shape(shape::pooling)
+        .layouts(channels_last)
+        .moved(code_move::both),
+    row("QLinearAveragePool", {4, 5}, lower_qlinear_average_pool)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::windows)
+        .shape(shape::pooling)
+        .layouts(channels_last),
+    row("QLinearGlobalAveragePool", {4, 5}, lower_qlinear_global_average_pool)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::windows)
+        .shape(shape::global_pooling)
+        .layouts(channels_last),
+};
+
+} // namespace
+
+operator_rows onnx_pool_operators() { return onnx_pool_rows; }
 
 } // namespace octet::model

@@ -6,6 +6,8 @@
 
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -20,7 +22,7 @@ struct axis_sizes {
 /// A coordinate within the source; also what scales at the ends of f32 make of it.
 float inside(const axis_sizes &a, float x) { return x >= 0.f ? std::min(x, f32(a.in - 1)) : 0.f; }
 
-/// The same, but as far outside as coordinates of honest scales are.
+/// A source coordinate, brought no farther outside than coordinates of honest scales are.
 float near_source(const axis_sizes &a, float x) {
     const float margin = f32(a.in) + 4.f;
     return x >= -margin ? std::min(x, f32(a.in) + margin) : -margin;
@@ -308,8 +310,6 @@ private:
 
 enum class resize_mode { nearest, linear, cubic };
 
-} // namespace
-
 std::unique_ptr<step> lower_resize(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::u8, data_type::s8});
     l.output({x.type});
@@ -338,5 +338,51 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
         return std::make_unique<cubic_step>(l, axes[rank - 2], axes[rank - 1]);
     return std::make_unique<linear_step>(l, axes[rank - 2], axes[rank - 1]);
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+/// Sizes are given, or factors of the old ones.
+void resize_shape(node_shapes &n) {
+    const memory::dims x = n.dims(0);
+    memory::dims result = x;
+    if (n.has_input(3)) {
+        result = n.constant(3);
+    } else {
+        const tensor &scales = n.input(n.has_input(2) ? 2 : 1);
+        if (scales.type != data_type::f32 || scales.data.size() != x.size() * sizeof(float)) // or computed
+            refuse_as_unimplemented("the scales are not " + std::to_string(x.size()) + " constant f32");
+        const std::vector<float> factors = values_of<float>(scales);
+        for (std::size_t i = 0; i < x.size(); i++) {
+            const float size = factors[i] * static_cast<float>(x[i]); // rounded to f32, as ONNX Runtime does
+            if (!(size >= 1 && size < static_cast<float>(max_size)))
+                refuse("a scale is " + std::to_string(factors[i]));
+            result[i] = static_cast<dim_t>(size);
+        }
+    }
+    if (result.size() != x.size() || std::any_of(result.begin(), result.end(), [](dim_t d) { return d < 1; }))
+        refuse("input " + to_text(x) + " cannot be resized to " + to_text(result));
+    n.set_output(n.input(0).type, result);
+}
+
+bool resize_keeps_rows(const node_rows &o) {
+    for (std::size_t i = 1; i < o.count(); i++) // scales, in the place of their operator set
+        if (o.has(i) && o.input(i).type == data_type::f32 && o.input(i).data.size() >= sizeof(float)) {
+            float first = 0;
+            std::memcpy(&first, o.input(i).data.data(), sizeof first);
+            if (o.input(i).dims == memory::dims{static_cast<dim_t>(o.rank())} && first != 1.f)
+                return false;
+        }
+    return rows::windows(o);
+}
+
+using namespace row_words;
+
+constexpr row onnx_resize_rows[] = {
+    row("Resize", {2, 4}, lower_resize).batched(resize_keeps_rows).shape(resize_shape).dims_from(1),
+};
+
+} // namespace
+
+operator_rows onnx_resize_operators() { return onnx_resize_rows; }
 
 } // namespace octet::model

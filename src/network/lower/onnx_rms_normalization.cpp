@@ -5,6 +5,8 @@
 
 #include "network/lower/onnx.hpp"
 #include "network/lower/onnx_float_loops.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -117,6 +119,8 @@ std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t s
     return std::make_unique<double_normalization>(l, size, epsilon, is_simplified);
 }
 
+namespace {
+
 std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
     need_only_outputs(l, {});
     const tensor &x = l.input(0, {data_type::f32}), &scale = l.input(1, {data_type::f32}),
@@ -135,5 +139,17 @@ std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
         return make_normalization_by_one_scale(l, size, epsilon, true);
     return std::make_unique<rms_normalization>(l, size, epsilon);
 }
+
+using namespace row_words;
+
+constexpr row onnx_rms_normalization_rows[] = {
+    row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::layer_normalization),
+};
+
+} // namespace
+
+operator_rows onnx_rms_normalization_operators() { return onnx_rms_normalization_rows; }
 
 } // namespace octet::model

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "network/lower/onnx.hpp"
+#include "network/shapes/known_values.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model {
 namespace {
@@ -50,8 +53,6 @@ private:
     dim_t count_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_constant_of_shape(const lowering &l) {
     if (l.output({data_type::f32, data_type::s32}).type == data_type::s32)
         return std::make_unique<fill_step<std::int32_t>>(l, static_cast<std::int32_t>(l.integer("value")));
@@ -68,5 +69,25 @@ std::unique_ptr<step> lower_range(const lowering &l) {
         return std::make_unique<range_step<std::int32_t>>(l);
     return std::make_unique<range_step<float>>(l);
 }
+
+using namespace row_words;
+
+constexpr row onnx_values_rows[] = {
+    row("ConstantOfShape", 1, lower_constant_of_shape)
+        .batched(rows::never)
+        .shape(shape::constant_of_shape)
+        .dims_from(0)
+        .known_numbers(numbers::constant_of_shape),
+    row("Range", 3, lower_range)
+        .in(domains::both)
+        .batched(rows::never)
+        .shape(shape::range)
+        .dims_from(0)
+        .known_numbers(numbers::range),
+};
+
+} // namespace
+
+operator_rows onnx_values_operators() { return onnx_values_rows; }
 
 } // namespace octet::model

@@ -15,7 +15,7 @@ placed_dims placed_input(const lowering &l);
 /// `fill`: the bytes of an element that is outside.
 std::unique_ptr<step> rearranged(const lowering &l, element_map from, std::vector<std::uint8_t> fill = {});
 
-/// The same where `dst` is the output's buffer under other dimensions, those of `from`.
+/// Like `rearranged`, but `dst` is the output's buffer under other dimensions, those of `from`.
 std::unique_ptr<step> rearranged_as(const lowering &l, const buffer &dst, element_map from,
                                     std::vector<std::uint8_t> fill = {});
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "network/graph/operator_facts.hpp"
 #include "network/lower/moving.hpp"
 
 namespace octet::model {
@@ -62,66 +63,8 @@ void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
 /// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
 void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
 
-/// Of a reorder between 8-bit codes of one type: a code becomes `f` of it, clamped to the type's codes.
+/// Attributes of a reorder between 8-bit codes of one type: a code becomes `f` of it, clamped to the type's codes.
 primitive_attr table_attr(data_type type, const std::function<std::int32_t(std::int32_t)> &f);
-
-std::unique_ptr<step> lower_conv_2d(const lowering &l);
-std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l);
-std::unique_ptr<step> lower_transpose_conv(const lowering &l);
-std::unique_ptr<step> lower_fully_connected(const lowering &l);
-std::unique_ptr<step> lower_batch_matmul(const lowering &l);
-std::unique_ptr<step> lower_average_pool_2d(const lowering &l);
-std::unique_ptr<step> lower_max_pool_2d(const lowering &l);
-std::unique_ptr<step> lower_mean(const lowering &l);
-std::unique_ptr<step> lower_tflite_sum(const lowering &l);
-std::unique_ptr<step> lower_tflite_reduce_max(const lowering &l);
-std::unique_ptr<step> lower_tflite_reduce_min(const lowering &l);
-std::unique_ptr<step> lower_add(const lowering &l);
-std::unique_ptr<step> lower_sub(const lowering &l);
-std::unique_ptr<step> lower_mul(const lowering &l);
-std::unique_ptr<step> lower_maximum(const lowering &l);
-std::unique_ptr<step> lower_minimum(const lowering &l);
-std::unique_ptr<step> lower_relu(const lowering &l);
-std::unique_ptr<step> lower_relu6(const lowering &l);
-std::unique_ptr<step> lower_leaky_relu(const lowering &l);
-std::unique_ptr<step> lower_logistic(const lowering &l);
-std::unique_ptr<step> lower_tanh(const lowering &l);
-std::unique_ptr<step> lower_hard_swish(const lowering &l);
-std::unique_ptr<step> lower_elu(const lowering &l);
-std::unique_ptr<step> lower_abs(const lowering &l);
-std::unique_ptr<step> lower_prelu(const lowering &l);
-std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l);
-std::unique_ptr<step> lower_resize_bilinear(const lowering &l);
-std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l);
-std::unique_ptr<step> lower_l2_normalization(const lowering &l);
-std::unique_ptr<step> lower_softmax(const lowering &l);
-std::unique_ptr<step> lower_quantize(const lowering &l);
-std::unique_ptr<step> lower_dequantize(const lowering &l);
-std::unique_ptr<step> lower_reshape(const lowering &l);
-std::unique_ptr<step> lower_transpose(const lowering &l);
-std::unique_ptr<step> lower_pad(const lowering &l);
-std::unique_ptr<step> lower_concatenation(const lowering &l);
-std::unique_ptr<step> lower_batch_to_space_nd(const lowering &l);
-std::unique_ptr<step> lower_mirror_pad(const lowering &l);
-std::unique_ptr<step> lower_pack(const lowering &l);
-std::unique_ptr<step> lower_reverse(const lowering &l);
-std::unique_ptr<step> lower_rsqrt(const lowering &l);
-std::unique_ptr<step> lower_squared_difference(const lowering &l);
-std::unique_ptr<step> lower_shape(const lowering &l);
-std::unique_ptr<step> lower_space_to_batch_nd(const lowering &l);
-std::unique_ptr<step> lower_split_v(const lowering &l);
-std::unique_ptr<step> lower_strided_slice(const lowering &l);
-std::unique_ptr<step> lower_tflite_arg_max(const lowering &l);
-std::unique_ptr<step> lower_tflite_arg_min(const lowering &l);
-std::unique_ptr<step> lower_tflite_depth_to_space(const lowering &l);
-std::unique_ptr<step> lower_tflite_gather(const lowering &l);
-std::unique_ptr<step> lower_tflite_slice(const lowering &l);
-std::unique_ptr<step> lower_tflite_space_to_depth(const lowering &l);
-std::unique_ptr<step> lower_tflite_split(const lowering &l);
-std::unique_ptr<step> lower_tflite_tile(const lowering &l);
-std::unique_ptr<step> lower_unpack(const lowering &l);
-std::unique_ptr<step> lower_svdf(const lowering &l);
-std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l);
 
 // What LiteRT's default runtime computes otherwise: XNNPACK's functions of codes, and its own optimized kernels.
 
@@ -141,5 +84,21 @@ std::unique_ptr<step> lower_litert_prelu(const lowering &l);
 
 /// Element-wise operators on floats, for the substitute of profiles that have no contract for them.
 std::unique_ptr<step> lower_exact_floats(const lowering &l);
+
+// Families of operators: the rows of each are at the end of its file.
+
+operator_rows tflite_binary_operators();
+operator_rows tflite_choices_operators();
+operator_rows tflite_code_tables_operators();
+operator_rows tflite_data_operators();
+operator_rows tflite_dot_operators();
+operator_rows tflite_elementwise_operators();
+operator_rows tflite_l2_normalization_operators();
+operator_rows tflite_lstm_operators();
+operator_rows tflite_rearranging_operators();
+operator_rows tflite_reductions_operators();
+operator_rows tflite_resize_operators();
+operator_rows tflite_svdf_operators();
+operator_rows tflite_unary_operators();
 
 } // namespace octet::model

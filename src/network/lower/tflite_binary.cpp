@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -54,7 +56,7 @@ std::unique_ptr<step> scaled_binary(const lowering &l, algorithm alg) {
     return clipped_binary(l, alg, q, attr);
 }
 
-/// Of codes as they are, whatever their scales: so TFLite compares them.
+/// Compares codes as they are, whatever their scales, as TFLite does.
 std::unique_ptr<step> larger_or_smaller(const lowering &l, algorithm alg) {
     const tensor &a = l.input(0, {data_type::s8, data_type::u8});
     l.input(1, {a.type});
@@ -62,13 +64,13 @@ std::unique_ptr<step> larger_or_smaller(const lowering &l, algorithm alg) {
     return broadcast_binary(l, alg, primitive_attr());
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_add(const lowering &l) { return scaled_binary(l, algorithm::binary_add); }
 std::unique_ptr<step> lower_sub(const lowering &l) { return scaled_binary(l, algorithm::binary_sub); }
 std::unique_ptr<step> lower_mul(const lowering &l) { return scaled_binary(l, algorithm::binary_mul); }
 std::unique_ptr<step> lower_maximum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_max); }
 std::unique_ptr<step> lower_minimum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_min); }
+
+} // namespace
 
 /// TensorFlow Lite: in double as ADD, with the second multiplier negated, so that ties of that operand go the other way.
 std::unique_ptr<step> lower_litert_sub(const lowering &l) {
@@ -124,10 +126,28 @@ std::unique_ptr<step> prelu(const lowering &l, bool has_f32_factors) {
                      {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
+std::unique_ptr<step> lower_prelu(const lowering &l) { return prelu(l, false); }
+
 } // namespace
 
-std::unique_ptr<step> lower_prelu(const lowering &l) { return prelu(l, false); }
 /// TensorFlow Lite derives both multipliers in float32, its micro version in double.
 std::unique_ptr<step> lower_litert_prelu(const lowering &l) { return prelu(l, true); }
+
+namespace {
+
+using namespace row_words;
+
+constexpr row tflite_binary_rows[] = {
+    row("ADD", 2, lower_add).batched(rows::broadcast).shape(tflite_shape::binary).sum_of(0, 1),
+    row("MAXIMUM", 2, lower_maximum).batched(rows::broadcast).shape(tflite_shape::binary),
+    row("MINIMUM", 2, lower_minimum).batched(rows::broadcast).shape(tflite_shape::binary),
+    row("MUL", 2, lower_mul).batched(rows::broadcast).shape(tflite_shape::binary),
+    row("PRELU", 2, lower_prelu).batched(rows::first_input).shape(tflite_shape::same),
+    row("SUB", 2, lower_sub).batched(rows::broadcast).shape(tflite_shape::binary),
+};
+
+} // namespace
+
+operator_rows tflite_binary_operators() { return tflite_binary_rows; }
 
 } // namespace octet::model

@@ -7,6 +7,8 @@
 #include "network/lower/broadcast.hpp"
 #include "network/lower/tflite.hpp"
 #include "network/lower/tflite_integers.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -98,8 +100,6 @@ results reciprocal_roots(const linear_codes &x, const linear_codes &y) {
     return table;
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_squared_difference(const lowering &l) {
     const tensor &x = l.input(0, {data_type::s8}), &y = l.input(1, {data_type::s8}),
                  &dst = l.output({data_type::s8});
@@ -128,5 +128,18 @@ std::unique_ptr<step> lower_rsqrt(const lowering &l) {
     return std::make_unique<rsqrt_step>(l.input_buffer(0), l.output_buffer(), x.zero_point,
                                         reciprocal_roots(x, per_tensor(dst, "the output")));
 }
+
+using namespace row_words;
+
+constexpr row tflite_code_tables_rows[] = {
+    row("RSQRT", 1, lower_rsqrt).batched(rows::first_input).shape(tflite_shape::same),
+    row("SQUARED_DIFFERENCE", 2, lower_squared_difference)
+        .batched(rows::broadcast)
+        .shape(tflite_shape::binary),
+};
+
+} // namespace
+
+operator_rows tflite_code_tables_operators() { return tflite_code_tables_rows; }
 
 } // namespace octet::model

@@ -6,6 +6,8 @@
 
 #include "network/lower/choosing.hpp"
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -77,12 +79,6 @@ void need_no_activation(const lowering &l) {
         refuse_as_unimplemented("a fused activation is not supported");
 }
 
-} // namespace
-
-/// Also SQUEEZE and EXPAND_DIMS: the output's dimensions are known, so the inputs that describe them are not
-/// read.
-std::unique_ptr<step> lower_reshape(const lowering &l) { return make_view(l); }
-
 std::unique_ptr<step> lower_transpose(const lowering &l) { return make_transpose(l, l.constant_integers(1)); }
 
 std::unique_ptr<step> lower_pad(const lowering &l) {
@@ -97,10 +93,14 @@ std::unique_ptr<step> lower_concatenation(const lowering &l) {
     return join(l, own_dims);
 }
 
+} // namespace
+
 std::unique_ptr<step> lower_litert_concatenation(const lowering &l) {
     need_no_activation(l);
     return join(l, own_dims, at_the_scale_of_the_output);
 }
+
+namespace {
 
 /// Inputs are one behind the other along a dimension that they do not have.
 std::unique_ptr<step> lower_pack(const lowering &l) {
@@ -117,5 +117,127 @@ std::unique_ptr<step> lower_shape(const lowering &l) {
     refuse("the output (" + to_text(l.output().dims) + ") is not the " +
            std::to_string(l.input(0).dims.size()) + " dimensions of " + to_text(l.input(0).dims));
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+void pack_shape(node_shapes &n) {
+    memory::dims y = n.dims(0);
+    const std::size_t axis = n.axis(n.integer("axis", 0), y.size() + 1);
+    y.insert(y.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<dim_t>(n.input_count()));
+    n.set_output_dims(y);
+}
+
+void shape_shape(node_shapes &n) { n.set_output_dims({static_cast<dim_t>(n.dims(0).size())}); }
+
+void concatenation_shape(node_shapes &n) {
+    memory::dims y = n.dims_of_rank(0, 1);
+    const std::size_t axis = n.axis(n.integer("axis", 0), y.size());
+    for (std::size_t i = 1; i < n.input_count(); i++)
+        y[axis] += n.dims_of_rank(i, y.size())[axis];
+    n.set_output_dims(y);
+}
+
+void expand_dims_shape(node_shapes &n) {
+    memory::dims y = n.dims(0);
+    const std::vector<std::int64_t> axes = n.constant(1);
+    if (axes.size() != 1)
+        refuse("the axis has " + std::to_string(axes.size()) + " values, allowed is 1");
+    const std::int64_t given = axes[0] < 0 ? axes[0] + static_cast<std::int64_t>(y.size()) + 1 : axes[0];
+    y.insert(y.begin() + static_cast<std::ptrdiff_t>(n.axis(given, y.size(), 1)), 1);
+    n.set_output_dims(y);
+}
+
+void tflite_squeeze_shape(node_shapes &n) {
+    const memory::dims x = n.dims(0);
+    const std::vector<std::int64_t> axes = n.integers("squeeze_dims", {});
+    const std::vector<bool> is_named = tflite_shape::named_axes(n, axes, x.size());
+    memory::dims y;
+    for (std::size_t i = 0; i < x.size(); i++)
+        if (x[i] != 1 || !(axes.empty() || is_named[i]))
+            y.push_back(x[i]);
+    n.set_output_dims(y);
+}
+
+/// -1 takes what is left. The shape is a constant or an option.
+void tflite_reshape_shape(node_shapes &n) {
+    const memory::dims x = n.dims(0);
+    memory::dims y = n.has_input(1) ? n.constant(1) : n.integers("new_shape", {});
+    std::int64_t known = 1;
+    for (const dim_t d : y)
+        if (d != -1 && (d < 0 || (d > 0 && known > max_size / d)))
+            refuse("the shape " + to_text(y) + " is none");
+        else if (d != -1)
+            known *= d;
+    const auto unknown = std::find(y.begin(), y.end(), dim_t{-1});
+    if (unknown != y.end())
+        *unknown = known > 0 ? element_count(x) / known : 0;
+    if (element_count(y) != element_count(x))
+        refuse("input " + to_text(x) + " cannot take the shape " + to_text(y));
+    n.set_output_dims(y);
+}
+
+void tflite_transpose_shape(node_shapes &n) {
+    const memory::dims x = n.dims(0);
+    const std::vector<std::int64_t> permutation = n.constant(1);
+    if (permutation.size() != x.size())
+        refuse("the permutation has " + std::to_string(permutation.size()) + " values, allowed are " +
+               std::to_string(x.size()));
+    memory::dims y;
+    for (const std::int64_t from : permutation)
+        y.push_back(x[n.axis(from, x.size())]);
+    n.set_output_dims(y);
+}
+
+bool tflite_squeeze_keeps_rows(const node_rows &o) {
+    return o.only_depends_on_first() && o.has_inner_axes("squeeze_dims", 1, o.rank());
+}
+
+bool expand_dims_keeps_rows(const node_rows &o) {
+    return o.only_depends_on_first() && o.has_inner_axes("axis", 1, o.rank() + 1);
+}
+
+bool pack_keeps_rows(const node_rows &o) {
+    for (std::size_t i = 0; i < o.count(); i++)
+        if (!o.depends(i) || o.rank(i) != o.rank())
+            return false;
+    return o.is_inner(o.integer("axis", 0), o.rank() + 1);
+}
+
+using namespace row_words;
+
+constexpr row tflite_data_rows[] = {
+    row("CONCATENATION", {1, any}, lower_concatenation)
+        .batched(rows::concatenation)
+        .shape(concatenation_shape),
+    row("EXPAND_DIMS", 2, make_view)
+        .batched(expand_dims_keeps_rows)
+        .shape(expand_dims_shape)
+        .use(aliased_or_persistent),
+    row("PACK", {1, any}, lower_pack).batched(pack_keeps_rows).shape(pack_shape),
+    row("PAD", 2, lower_pad)
+        .batched(rows::tflite_pad)
+        .shape(tflite_shape::pad)
+        .use(aliased_or_persistent)
+        .padding(),
+    row("PADV2", 3, lower_pad)
+        .batched(rows::tflite_pad)
+        .shape(tflite_shape::pad)
+        .use(aliased_or_persistent)
+        .padding(),
+    row("RESHAPE", {1, 2}, make_view)
+        .batched(rows::first_input)
+        .shape(tflite_reshape_shape)
+        .use(aliased_or_persistent),
+    row("SHAPE", 1, lower_shape).batched(rows::never).shape(shape_shape),
+    row("SQUEEZE", 1, make_view)
+        .batched(tflite_squeeze_keeps_rows)
+        .shape(tflite_squeeze_shape)
+        .use(aliased_or_persistent),
+    row("TRANSPOSE", 2, lower_transpose).batched(rows::transpose).shape(tflite_transpose_shape),
+};
+
+} // namespace
+
+operator_rows tflite_data_operators() { return tflite_data_rows; }
 
 } // namespace octet::model

@@ -9,6 +9,8 @@
 
 #include "network/lower/fused.hpp"
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 #include "octet/contract.hpp"
 
 namespace octet::model {
@@ -177,8 +179,6 @@ std::unique_ptr<step> convolution(const lowering &l, const memory::desc &weights
                     weights, bias, nhwc_desc(dst));
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_conv_2d(const lowering &l) {
     const tensor &src = code_input(l, 0), &weights = l.input(weights_input, {src.type});
     need_rank(src, "input 0", 4);
@@ -287,5 +287,48 @@ std::unique_ptr<step> lower_batch_matmul(const lowering &l) {
     return dot_step(l, roles, matmul::primitive_desc(d, attr, l.get_engine()), src_md, weights_md, {},
                     dst_md);
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+/// With adj_x the batch of a matrix would be summed.
+bool batch_matmul_keeps_rows(const node_rows &o) {
+    return rows::matrices(o) && (o.rank(0) >= 3 || o.integer("adj_x", 0) == 0);
+}
+
+/// The image is the last of three inputs.
+bool transposed_convolution_keeps_rows(const node_rows &o) {
+    return !o.depends(0) && !o.depends(1) && o.depends(2) && o.rank(2) >= 3 && !o.depends(3);
+}
+
+using namespace row_words;
+
+constexpr row tflite_dot_rows[] = {
+    row("BATCH_MATMUL", 2, lower_batch_matmul)
+        .batched(batch_matmul_keeps_rows)
+        .shape(tflite_shape::batch_matmul)
+        .part(accumulates),
+    row("CONV_2D", {2, 3}, lower_conv_2d)
+        .batched(rows::windows)
+        .shape(tflite_shape::conv_2d)
+        .part(accumulates)
+        .padded(),
+    row("DEPTHWISE_CONV_2D", {2, 3}, lower_depthwise_conv_2d)
+        .batched(rows::windows)
+        .shape(tflite_shape::depthwise_conv_2d)
+        .part(accumulates)
+        .padded(),
+    row("FULLY_CONNECTED", {2, 3}, lower_fully_connected)
+        .batched(rows::first_input)
+        .shape(tflite_shape::fully_connected)
+        .part(accumulates),
+    row("TRANSPOSE_CONV", {3, 4}, lower_transpose_conv)
+        .batched(transposed_convolution_keeps_rows)
+        .shape(tflite_shape::transpose_conv)
+        .part(accumulates),
+};
+
+} // namespace
+
+operator_rows tflite_dot_operators() { return tflite_dot_rows; }
 
 } // namespace octet::model

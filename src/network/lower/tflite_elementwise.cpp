@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -68,8 +70,6 @@ std::unique_ptr<step> reorder_step(const lowering &l, const primitive_attr &attr
     return one_step(reorder_desc(src, dst, attr), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_average_pool_2d(const lowering &l) {
     return pooling(l, algorithm::pooling_avg_exclude_padding);
 }
@@ -120,5 +120,19 @@ std::unique_ptr<step> lower_dequantize(const lowering &l) {
     set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
     return reorder_step(l, attr);
 }
+
+using namespace row_words;
+
+constexpr row tflite_elementwise_rows[] = {
+    row("AVERAGE_POOL_2D", 1, lower_average_pool_2d).batched(rows::windows).shape(tflite_shape::pool_2d),
+    row("DEQUANTIZE", 1, lower_dequantize).batched(rows::first_input).shape(tflite_shape::same),
+    row("MAX_POOL_2D", 1, lower_max_pool_2d).batched(rows::windows).shape(tflite_shape::pool_2d),
+    row("QUANTIZE", 1, lower_quantize).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+    row("SOFTMAX", 1, lower_softmax).batched(rows::last_axis).shape(tflite_shape::same),
+};
+
+} // namespace
+
+operator_rows tflite_elementwise_operators() { return tflite_elementwise_rows; }
 
 } // namespace octet::model

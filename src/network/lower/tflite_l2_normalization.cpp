@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
 #include "network/lower/tflite_integers.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -34,8 +36,6 @@ private:
     std::int32_t zero_point_;
 };
 
-} // namespace
-
 std::unique_ptr<step> lower_l2_normalization(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8}), &dst = l.output({data_type::s8});
     need_output_dims(l, src.dims);
@@ -52,5 +52,15 @@ std::unique_ptr<step> lower_l2_normalization(const lowering &l) {
                                               element_count(src.dims) / size, size,
                                               per_tensor(src, "input 0").zero_point);
 }
+
+using namespace row_words;
+
+constexpr row tflite_l2_normalization_rows[] = {
+    row("L2_NORMALIZATION", 1, lower_l2_normalization).batched(rows::last_axis).shape(tflite_shape::same),
+};
+
+} // namespace
+
+operator_rows tflite_l2_normalization_operators() { return tflite_l2_normalization_rows; }
 
 } // namespace octet::model

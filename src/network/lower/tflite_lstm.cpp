@@ -4,8 +4,11 @@
 #include <array>
 #include <cmath>
 
+#include "network/lower/tflite.hpp"
 #include "network/lower/tflite_integers.hpp"
 #include "network/lower/tflite_recurrent.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -168,8 +171,6 @@ lstm parameters(const lowering &l, const tensor &cell, float src_scale, const li
     return p;
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l) {
     check_variant(l);
     const tensor &src = l.input(0, {data_type::s8}), &dst = l.output({data_type::s8});
@@ -209,5 +210,29 @@ std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l) {
                                        recurrent_sums, l.input_buffer(hidden_input),
                                        l.input_buffer(cell_input), l.output_buffer());
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+/// Rows of the state are those of the batch.
+void sequence_shape(node_shapes &n) {
+    constexpr std::size_t weights = 2, hidden_state = 18, cell_state = 19;
+    const memory::dims x = n.dims_of_rank(0, 3);
+    const dim_t units = n.dims_of_rank(weights, 2)[0], batch = x[n.integer("time_major", 0) != 0 ? 1 : 0];
+    n.set_state_dims(hidden_state, {batch, units});
+    n.set_state_dims(cell_state, {batch, units});
+    n.set_output_dims({x[0], x[1], units});
+}
+
+using namespace row_words;
+
+constexpr row tflite_lstm_rows[] = {
+    row("UNIDIRECTIONAL_SEQUENCE_LSTM", {20, 24}, lower_unidirectional_sequence_lstm)
+        .batched(rows::never)
+        .shape(sequence_shape),
+};
+
+} // namespace
+
+operator_rows tflite_lstm_operators() { return tflite_lstm_rows; }
 
 } // namespace octet::model

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "network/graph/element_map.hpp"
 #include "network/lower/rearranging.hpp"
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -99,8 +102,6 @@ void need_blocks(const batch_blocks &b, const memory::dims &image, const memory:
         refuse("images " + to_text(image) + " have blocks " + to_text(expected) + ", not " + to_text(block));
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_tflite_depth_to_space(const lowering &l) {
     const blocked_image x = blocked(l);
     need_output_dims(l, as_nhwc(x.wide_dims()));
@@ -174,5 +175,93 @@ std::unique_ptr<step> lower_tflite_tile(const lowering &l) {
     need_output_dims(l, expected);
     return rearranged(l, tiled(placed_input(l), l.output({l.input(0).type}).dims));
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+/// Dimensions of the images that blocks make up, or of the blocks that an image makes.
+void change_blocks(node_shapes &n, bool makes_blocks) {
+    memory::dims y = n.dims_of_rank(0, 2);
+    const std::vector<std::int64_t> sizes = n.constant(1), around = n.constant(2);
+    if (sizes.size() >= y.size() || around.size() != 2 * sizes.size())
+        refuse("there are " + std::to_string(sizes.size()) + " block sizes and " +
+               std::to_string(around.size()) + " numbers around them for an input " + to_text(y));
+    for (std::size_t k = 0; k < sizes.size(); k++) {
+        const dim_t size = sizes[k], sum = around[2 * k] + around[2 * k + 1];
+        if (size < 1 || size > 1 << 10 || y[0] > max_size)
+            refuse("a block size is " + std::to_string(size) + " for an input " + to_text(n.dims(0)) +
+                   ", allowed: 1 to 1024");
+        y[0] = makes_blocks ? y[0] * size : y[0] / size;
+        y[k + 1] = makes_blocks ? (y[k + 1] + sum) / size : y[k + 1] * size - sum;
+    }
+    n.set_output_dims(y);
+}
+
+/// NHWC as {N, C, H, W}, whose strides nobody asks for.
+blocked_image tflite_image_in_blocks(const node_shapes &n) {
+    const memory::dims x = tflite_shape::image(n, 0);
+    return {{{x[0], x[3], x[1], x[2]}, {}}, n.integer("block_size", 0)};
+}
+
+void tflite_tile_shape(node_shapes &n) {
+    memory::dims y = n.dims(0);
+    const std::vector<std::int64_t> multiples = n.constant(1);
+    if (multiples.size() != y.size())
+        refuse("there are " + std::to_string(multiples.size()) + " multiples, allowed are " +
+               std::to_string(y.size()));
+    for (std::size_t i = 0; i < y.size(); i++) {
+        if (multiples[i] < 0 || (y[i] > 0 && multiples[i] > max_size / y[i]))
+            refuse("a multiple is " + std::to_string(multiples[i]));
+        y[i] *= multiples[i];
+    }
+    n.set_output_dims(y);
+}
+
+void tflite_depth_to_space_shape(node_shapes &n) {
+    const memory::dims y = tflite_image_in_blocks(n).wide_dims();
+    n.set_output_dims({y[0], y[2], y[3], y[1]});
+}
+
+void tflite_space_to_depth_shape(node_shapes &n) {
+    const memory::dims y = tflite_image_in_blocks(n).deep_dims();
+    n.set_output_dims({y[0], y[2], y[3], y[1]});
+}
+
+void space_to_batch_nd_shape(node_shapes &n) { change_blocks(n, true); }
+
+void batch_to_space_nd_shape(node_shapes &n) { change_blocks(n, false); }
+
+bool names_first_axis(const graph &g, const node &n) {
+    if (n.inputs.empty() || n.inputs[0] < 0)
+        return false;
+    const auto rank = static_cast<std::int64_t>(g.tensors[static_cast<std::size_t>(n.inputs[0])].dims.size());
+    const std::vector<std::int64_t> axes = known_integers_of(g, n, 1);
+    return std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a == 0 || a == -rank; });
+}
+
+using namespace row_words;
+
+constexpr row tflite_rearranging_rows[] = {
+    row("BATCH_TO_SPACE_ND", 3, lower_batch_to_space_nd).batched(rows::never).shape(batch_to_space_nd_shape),
+    row("DEPTH_TO_SPACE", 1, lower_tflite_depth_to_space)
+        .batched(rows::windows)
+        .shape(tflite_depth_to_space_shape),
+    row("MIRROR_PAD", 2, lower_mirror_pad).batched(rows::tflite_pad).shape(tflite_shape::pad),
+    row("REVERSE_V2", 2, lower_reverse)
+        .batched(rows::reduce)
+        .shape(tflite_shape::same)
+        .couples_batch(names_first_axis),
+    row("SPACE_TO_BATCH_ND", 3, lower_space_to_batch_nd)
+        .batched(rows::never)
+        .shape(space_to_batch_nd_shape)
+        .use(aliased_or_persistent),
+    row("SPACE_TO_DEPTH", 1, lower_tflite_space_to_depth)
+        .batched(rows::windows)
+        .shape(tflite_space_to_depth_shape),
+    row("TILE", 2, lower_tflite_tile).batched(rows::tile).shape(tflite_tile_shape),
+};
+
+} // namespace
+
+operator_rows tflite_rearranging_operators() { return tflite_rearranging_rows; }
 
 } // namespace octet::model

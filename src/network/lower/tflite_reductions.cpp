@@ -1,6 +1,8 @@
 // TFLite's operators that reduce dimensions: MEAN, SUM, REDUCE_MAX, REDUCE_MIN.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -135,8 +137,6 @@ std::unique_ptr<step> extreme(const lowering &l, algorithm alg) {
                     {{OCTET_ARG_SRC, l.input_buffer(0)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_mean(const lowering &l) { return scaled_sum(l, true); }
 std::unique_ptr<step> lower_tflite_sum(const lowering &l) { return scaled_sum(l, false); }
 std::unique_ptr<step> lower_tflite_reduce_max(const lowering &l) {
@@ -145,5 +145,18 @@ std::unique_ptr<step> lower_tflite_reduce_max(const lowering &l) {
 std::unique_ptr<step> lower_tflite_reduce_min(const lowering &l) {
     return extreme(l, algorithm::reduction_min);
 }
+
+using namespace row_words;
+
+constexpr row tflite_reductions_rows[] = {
+    row("MEAN", 2, lower_mean).batched(rows::reduce).shape(tflite_shape::reduce),
+    row("REDUCE_MAX", 2, lower_tflite_reduce_max).batched(rows::reduce).shape(tflite_shape::reduce),
+    row("REDUCE_MIN", 2, lower_tflite_reduce_min).batched(rows::reduce).shape(tflite_shape::reduce),
+    row("SUM", 2, lower_tflite_sum).batched(rows::reduce).shape(tflite_shape::reduce),
+};
+
+} // namespace
+
+operator_rows tflite_reductions_operators() { return tflite_reductions_rows; }
 
 } // namespace octet::model

@@ -1,6 +1,8 @@
 // TFLite's RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR on NHWC codes; scale and zero point stay.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -30,13 +32,34 @@ std::unique_ptr<step> resize(const lowering &l, algorithm alg) {
                      {OCTET_ARG_DST, l.output_buffer(nhwc_desc(dst))}});
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_resize_bilinear(const lowering &l) {
     return resize(l, algorithm::resampling_linear);
 }
 std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l) {
     return resize(l, algorithm::resampling_nearest);
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+void tflite_resize_shape(node_shapes &n) {
+    const memory::dims x = tflite_shape::image(n, 0);
+    const std::vector<std::int64_t> size = n.constant(1);
+    if (size.size() != 2)
+        refuse("the size has " + std::to_string(size.size()) + " values, allowed are 2");
+    n.set_output_dims({x[0], size[0], size[1], x[3]});
+}
+
+using namespace row_words;
+
+constexpr row tflite_resize_rows[] = {
+    row("RESIZE_BILINEAR", 2, lower_resize_bilinear).batched(rows::windows).shape(tflite_resize_shape),
+    row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor)
+        .batched(rows::windows)
+        .shape(tflite_resize_shape),
+};
+
+} // namespace
+
+operator_rows tflite_resize_operators() { return tflite_resize_rows; }
 
 } // namespace octet::model

@@ -2,8 +2,11 @@
 // them, and the history's product with its time weights, summed over `rank` neighbouring filters, is a unit of the
 // output.
 // SPDX-License-Identifier: Apache-2.0
+#include "network/lower/tflite.hpp"
 #include "network/lower/tflite_integers.hpp"
 #include "network/lower/tflite_recurrent.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -93,8 +96,6 @@ const tensor &time_weights(const lowering &l, dim_t filters) {
     return t;
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_svdf(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8}), &dst = l.output({data_type::s8});
     need_rank(src, "input 0", 2);
@@ -139,5 +140,28 @@ std::unique_ptr<step> lower_svdf(const lowering &l) {
     };
     return state.type == data_type::s8 ? make(std::int8_t{}) : make(std::int16_t{});
 }
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+void svdf_shape(node_shapes &n) {
+    constexpr std::size_t features = 1, time = 2, state = 4;
+    const dim_t batch = n.dims_of_rank(0, 2)[0], filters = n.dims_of_rank(features, 2)[0],
+                history = n.dims_of_rank(time, 2)[1], rank = n.integer("rank", 1);
+    if (rank < 1 || filters % rank != 0)
+        refuse("attribute 'rank' is " + std::to_string(rank) + ", allowed is a divisor of the " +
+               std::to_string(filters) + " filters");
+    n.set_state_dims(state, {batch, filters * history});
+    n.set_output_dims({batch, filters / rank});
+}
+
+using namespace row_words;
+
+constexpr row tflite_svdf_rows[] = {
+    row("SVDF", {5, 5}, lower_svdf).batched(rows::never).shape(svdf_shape),
+};
+
+} // namespace
+
+operator_rows tflite_svdf_operators() { return tflite_svdf_rows; }
 
 } // namespace octet::model

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "network/lower/tflite.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -47,8 +49,6 @@ std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, std::int32_
     return unary_step(l, attr, alg, 0.f);
 }
 
-} // namespace
-
 std::unique_ptr<step> lower_relu(const lowering &l) {
     return unary_step(l, tflite_attr(l), algorithm::eltwise_relu, 0.f);
 }
@@ -72,10 +72,6 @@ std::unique_ptr<step> lower_relu6(const lowering &l) {
     return unary_step(l, attr, algorithm::eltwise_bounded_relu, 6.f);
 }
 
-/// TensorFlow Lite rescales where its micro version only clamps; RELU_N1_TO_1, which that one lacks, is the same.
-std::unique_ptr<step> lower_litert_relu6(const lowering &l) {
-    return unary_step(l, tflite_attr(l), algorithm::eltwise_bounded_relu, 6.f);
-}
 std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l) {
     return unary_step(l, tflite_attr(l), algorithm::eltwise_clip, -1.f, 1.f);
 }
@@ -94,5 +90,41 @@ std::unique_ptr<step> lower_elu(const lowering &l) {
 std::unique_ptr<step> lower_abs(const lowering &l) {
     return unary_step(l, tflite_attr(l), algorithm::eltwise_abs, 0.f);
 }
+
+} // namespace
+
+/// TensorFlow Lite rescales where its micro version only clamps; RELU_N1_TO_1, which that one lacks, is the same.
+std::unique_ptr<step> lower_litert_relu6(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_bounded_relu, 6.f);
+}
+
+namespace {
+
+using namespace row_words;
+
+constexpr row tflite_unary_rows[] = {
+    row("ABS", 1, lower_abs).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+    row("ELU", 1, lower_elu).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+    row("HARD_SWISH", 1, lower_hard_swish)
+        .batched(rows::first_input)
+        .shape(tflite_shape::same)
+        .part(pointwise),
+    row("LEAKY_RELU", 1, lower_leaky_relu)
+        .batched(rows::first_input)
+        .shape(tflite_shape::same)
+        .part(pointwise),
+    row("LOGISTIC", 1, lower_logistic).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+    row("RELU", 1, lower_relu).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+    row("RELU6", 1, lower_relu6).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+    row("RELU_N1_TO_1", 1, lower_relu_n1_to_1)
+        .batched(rows::first_input)
+        .shape(tflite_shape::same)
+        .part(pointwise),
+    row("TANH", 1, lower_tanh).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
+};
+
+} // namespace
+
+operator_rows tflite_unary_operators() { return tflite_unary_rows; }
 
 } // namespace octet::model

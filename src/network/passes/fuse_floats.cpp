@@ -19,7 +19,7 @@ public:
             if (e_.is_removed(i) || e_.at(i).outputs.size() != 1 || !is_float(e_.at(i).outputs[0]))
                 continue;
             const fusion_part part = facts(i).fusion;
-            if (part == fusion_part::function)
+            if (part == fusion_part::pointwise)
                 join(i, 0, -1);
             else if (part == fusion_part::operand && e_.at(i).inputs.size() == 2 &&
                      e_.at(i).inputs[0] != e_.at(i).inputs[1] && !join(i, 0, e_.at(i).inputs[1]) &&

@@ -20,7 +20,7 @@ public:
             if (e_.is_removed(i) || e_.at(i).outputs.size() != 1)
                 continue;
             const operator_facts &facts = facts_of_node(i);
-            if (facts.fusion == fusion_part::function)
+            if (facts.fusion == fusion_part::pointwise)
                 join_function(i);
             else if (facts.fusion == fusion_part::sum)
                 join_sum(i, input(i, facts.operand_a), input(i, facts.operand_b));

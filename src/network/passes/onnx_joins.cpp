@@ -274,7 +274,7 @@ public:
 private:
     static constexpr dim_t channels_of_block = 16;
 
-    /// Of windows of whole blocks, wherever it stands.
+    /// Whether node i is a maximum over windows that are whole blocks of an image.
     bool is_maximum_of_blocks(int i) const {
         const int x = g_.input(i, 0);
         return g_.is(i, "MaxPool") && g_.at(i).outputs.size() == 1 && g_.is_float(x) && g_.rank(x) == 4 &&

@@ -1,4 +1,4 @@
-// One walk over the nodes in order: each takes the layout that its habit (operators.hpp) and its inputs suggest,
+// One walk over the nodes in order: each takes the layout that its row (graph/operator_facts.hpp) and its inputs suggest,
 // and a copy is inserted where a neighbour has the other.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/passes/onnx_layout.hpp"

@@ -68,7 +68,7 @@ private:
         return g;
     }
 
-    /// The same bytes, by which packed weights are found, too.
+    /// Lets tensors of the source have the plan's bytes, by whose address packed weights are found.
     void share_elements(const graph &plan, graph &source) const {
         for (std::size_t t = 0; t < source.tensors.size(); t++) {
             const format::Tensor &stored = *plan_->source()->tensors()->Get(at(t));

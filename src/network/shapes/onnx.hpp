@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What each ONNX operator gives: type and dimensions of its outputs, from those of its inputs. One small function
-// per family; which operator has which is in the operators' table.
+// What ONNX's operators give: type and dimensions of their outputs, from those of their inputs. Which operator has which is in
+// its row; shapes of operators that move elements stand with them (lower/onnx_moving.cpp, onnx_choices.cpp, onnx_rearranging.cpp).
 
 #include "network/shapes/node_shapes.hpp"
 
@@ -34,29 +34,6 @@ void dequantize(node_shapes &n);
 void dynamic_quantize(node_shapes &n);
 void comparison(node_shapes &n);
 void where(node_shapes &n);
-
-// ---- Moving elements (onnx_moves.cpp)
-
-void concat(node_shapes &n);
-void qlinear_concat(node_shapes &n);
-void flatten(node_shapes &n);
-void reshape(node_shapes &n);
-void squeeze(node_shapes &n);
-void unsqueeze(node_shapes &n);
-void transpose(node_shapes &n);
-void pad(node_shapes &n);
-void tile(node_shapes &n);
-void depth_to_space(node_shapes &n);
-void space_to_depth(node_shapes &n);
-void dropout(node_shapes &n);
-
-// ---- Choosing elements (onnx_choices.cpp)
-
-void gather(node_shapes &n);
-void slice(node_shapes &n);
-void split(node_shapes &n);
-void expand(node_shapes &n);
-void resize(node_shapes &n);
 
 // ---- Integers out of shapes (onnx_values.cpp)
 

@@ -3,7 +3,7 @@
 // Whether an operator keeps the rows of a batch apart: whether row n of its outputs depends on row n of its inputs alone, for
 // a node with its attributes. A tensor that depends on the network's inputs begins with the batch, which is 1 in the
 // graph that is asked, so that a tensor whose first dimension is something else is seen at once. Which operator has
-// which question is in the operators' table.
+// which question is in its row; questions of one operator alone stand with it.
 
 #include <algorithm>
 #include <cstring>
@@ -105,32 +105,16 @@ bool windows(const node_rows &o);
 bool inner_axis_or_last(const node_rows &o);
 bool inner_axis_or_first(const node_rows &o);
 bool last_axis(const node_rows &o);
-bool flatten(const node_rows &o);
 bool reduce(const node_rows &o);
-bool tflite_squeeze(const node_rows &o);
-bool unsqueeze(const node_rows &o);
-bool expand_dims(const node_rows &o);
 bool transpose(const node_rows &o);
-bool pad(const node_rows &o);
 bool tflite_pad(const node_rows &o);
-bool tflite_slice(const node_rows &o);
-bool strided_slice(const node_rows &o);
-bool split(const node_rows &o);
-bool split_v(const node_rows &o);
-bool pack(const node_rows &o);
 bool tile(const node_rows &o);
 bool expand(const node_rows &o);
-bool slice(const node_rows &o);
 bool concatenation(const node_rows &o);
 bool gather(const node_rows &o);
 bool gemm(const node_rows &o);
 bool matrices(const node_rows &o);
 bool qlinear_matrices(const node_rows &o);
-bool fused_matrices(const node_rows &o);
-bool batch_matmul(const node_rows &o);
-bool transposed_convolution(const node_rows &o);
-bool resize(const node_rows &o);
-bool embedding(const node_rows &o);
 
 } // namespace rows
 

@@ -1,0 +1,220 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// All that is known of an operator, in one row: how many inputs it has, how it is lowered, what it gives, and how passes may
+// treat it. The row stands at the end of the file of its family, behind the functions that it names; nothing else names the
+// operator. A family's file is lower/onnx_*.cpp or lower/tflite_*.cpp; operators.cpp lists the families.
+
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+class known_node;
+class lowering;
+class node_rows;
+class node_shapes;
+class step;
+
+/// An operator's part where accumulating operators take in what follows them (passes/fuse_followers.cpp).
+enum class fusion_part {
+    none,
+    accumulates, ///< sums products and requantizes them to codes
+    pointwise,   ///< each output code depends on one input code alone, the same way everywhere
+    sum,         ///< adds two tensors of codes
+    operand      ///< computes with a second tensor of floats
+};
+
+/// The way a node treats the buffer of its output.
+enum class buffer_use {
+    written,              ///< every element, in each run
+    aliased_or_persistent ///< it is the input's own, or keeps contents that were written once
+};
+
+/// How an ONNX operator meets the two layouts of images (passes/onnx_layout.cpp).
+enum class layout_support {
+    row_major,     ///< knows no other
+    follows,       ///< any layout, the same for all its images
+    converts,      ///< any layout on either side
+    chooses,       ///< the same, and its output takes the one that the readers want
+    channels_last, ///< fast that way only
+    gathers        ///< the same, but images of few channels are read in any layout
+};
+
+/// Past which an ONNX operator on floats may be quantized, because it only moves elements: DequantizeLinear goes
+/// down (passes/onnx_joins.cpp).
+enum class code_move { none, down, both };
+
+/// How an ONNX operator on floats becomes one on codes, between DequantizeLinear and QuantizeLinear
+/// (passes/ort/qdq_units.cpp).
+enum class quantized_form { none, convolution, matrix_product, gemm, binary, concatenation, unary };
+
+/// Which inputs of an ONNX operator are codes, each followed by its scale and its zero point, and where the scale of
+/// the output is among the inputs, likewise.
+struct scaled_operands {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::size_t first = 0, count = 0, dst_scale = none;
+};
+
+/// What an ONNX operator makes of an INT64 at the ends of 32 bits, which may have been beyond them (onnx/wide_integers.cpp): a
+/// wrong result, one that may have been beyond them as well, or the right one.
+enum class integer_use { computes, passes_on, compares };
+
+/// How an ONNX operator treats integers, of which a network keeps 32 bits.
+struct integer_facts {
+    integer_use first = integer_use::computes, others = integer_use::computes; ///< its inputs
+    bool is_arithmetic = false;           ///< its sums or products must not wrap at 32 bits
+    bool gives_int64 = false;             ///< whatever it is given
+    std::size_t elements = 0;             ///< the input whose type its integers have
+    const char *type_attribute = nullptr; ///< the attribute that says their type instead
+};
+
+/// Which dimensions of the output of an ONNX operator follow from the values of its inputs: all of them, or those that a
+/// constant input of axes lists.
+struct dims_from_values {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::size_t first = none; ///< the first of such inputs; those behind it have such values, too
+    std::size_t axes = none;  ///< the input of axes
+};
+
+/// Where files may have an ONNX operator: in the standard's domain "ai.onnx", which is the default, or in ONNX Runtime's own,
+/// "com.microsoft". Any of them is one here, the other's operators of the same name included.
+enum class domains { onnx, microsoft, both };
+
+/// How many inputs a node has, with those that are absent but in their place.
+struct input_counts {
+    static constexpr std::size_t any_number = static_cast<std::size_t>(-1);
+    std::size_t least, most;
+
+    constexpr input_counts(std::size_t count) : least(count), most(count) {}
+    constexpr input_counts(std::size_t fewest, std::size_t highest) : least(fewest), most(highest) {}
+    constexpr bool have(std::size_t count) const { return count >= least && count <= most; }
+    std::string text() const { ///< "2", "2 to 4", "1 or more"
+        if (least == most)
+            return std::to_string(least);
+        return std::to_string(least) + (most == any_number ? " or more" : " to " + std::to_string(most));
+    }
+};
+
+/// A row of the table. Facts that are not said have the values here.
+struct operator_facts {
+    using lowering_function = std::unique_ptr<step> (*)(const lowering &);
+    using shape_function = void (*)(node_shapes &);
+    using node_question = bool (*)(const graph &, const node &);
+    using rows_question = bool (*)(const node_rows &);
+    using known_function = std::optional<std::vector<double>> (*)(const known_node &);
+
+    const char *name;
+    input_counts inputs;
+    lowering_function lower;         ///< null: gone when the network runs, replaced by others or by constants
+    shape_function infer = nullptr;  ///< dimensions of the outputs; ONNX: types, too
+    bool is_internal = false;        ///< a pass's or reader's own, which no file has
+    domains domain = domains::onnx;  ///< of its name in files
+    rows_question rows = nullptr;    ///< whether it keeps rows of a batch apart (shapes/node_rows.hpp)
+    known_function known = nullptr;  ///< what it gives for known numbers (shapes/known_values.hpp)
+    bool is_known_from_dims = false; ///< for known dimensions, whatever the numbers are
+    node_question couples = nullptr; ///< whether images are a dimension like others to it (batch.cpp)
+
+    fusion_part fusion = fusion_part::none;
+    std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
+    buffer_use buffers = buffer_use::written;
+    bool commutes = false;      ///< an `operand` whose tensors may change places
+    bool pads = false;          ///< appends constants around a tensor
+    bool takes_padding = false; ///< a convolution that can do so itself
+    layout_support layout = layout_support::row_major;
+    code_move moves = code_move::none;
+    quantized_form form = quantized_form::none;
+    const char *on_codes = nullptr; ///< the operator that it becomes
+    scaled_operands scaled = {};
+    integer_facts integers = {};
+    dims_from_values dims = {};
+
+    constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr)
+        : name(op), inputs(counts), lower(f) {}
+
+    // What a row says beyond that, one fact each.
+    constexpr operator_facts shape(shape_function f) const { return with(&operator_facts::infer, f); }
+    constexpr operator_facts batched(rows_question q) const { return with(&operator_facts::rows, q); }
+    constexpr operator_facts known_numbers(known_function f) const { return with(&operator_facts::known, f); }
+    constexpr operator_facts known_from_dims(known_function f) const {
+        return known_numbers(f).with(&operator_facts::is_known_from_dims, true);
+    }
+    constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
+    constexpr operator_facts in(domains d) const { return with(&operator_facts::domain, d); }
+    constexpr operator_facts couples_batch(node_question q) const {
+        return with(&operator_facts::couples, q);
+    }
+    constexpr operator_facts part(fusion_part p) const { return with(&operator_facts::fusion, p); }
+    constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
+        return part(fusion_part::sum).with(&operator_facts::operand_a, a).with(&operator_facts::operand_b, b);
+    }
+    constexpr operator_facts commutative() const { return with(&operator_facts::commutes, true); }
+    constexpr operator_facts use(buffer_use u) const { return with(&operator_facts::buffers, u); }
+    constexpr operator_facts padding() const { return with(&operator_facts::pads, true); }
+    constexpr operator_facts padded() const { return with(&operator_facts::takes_padding, true); }
+    constexpr operator_facts layouts(layout_support h) const { return with(&operator_facts::layout, h); }
+    constexpr operator_facts moved(code_move m) const { return with(&operator_facts::moves, m); }
+    constexpr operator_facts becomes(quantized_form f, const char *op) const {
+        return with(&operator_facts::form, f).with(&operator_facts::on_codes, op);
+    }
+    /// `count` inputs from `first` on, every third one.
+    constexpr operator_facts scales(std::size_t first, std::size_t count,
+                                    std::size_t dst_scale = scaled_operands::none) const {
+        return with(&operator_facts::scaled, scaled_operands{first, count, dst_scale});
+    }
+    constexpr operator_facts uses_integers(integer_use first, integer_use others) const {
+        return with_integers(&integer_facts::first, first).with_integers(&integer_facts::others, others);
+    }
+    constexpr operator_facts arithmetic() const { return with_integers(&integer_facts::is_arithmetic, true); }
+    constexpr operator_facts int64() const { return with_integers(&integer_facts::gives_int64, true); }
+    constexpr operator_facts elements_of(std::size_t input) const {
+        return with_integers(&integer_facts::elements, input);
+    }
+    constexpr operator_facts typed_by(const char *attribute) const {
+        return with_integers(&integer_facts::type_attribute, attribute);
+    }
+    constexpr operator_facts dims_from(std::size_t first, std::size_t axes = dims_from_values::none) const {
+        return with(&operator_facts::dims, dims_from_values{first, axes});
+    }
+
+private:
+    template <typename T> constexpr operator_facts with(T operator_facts::*fact, T value) const {
+        operator_facts changed = *this;
+        changed.*fact = value;
+        return changed;
+    }
+    template <typename T> constexpr operator_facts with_integers(T integer_facts::*fact, T value) const {
+        operator_facts changed = *this;
+        changed.integers.*fact = value;
+        return changed;
+    }
+};
+
+/// The rows of a family of operators.
+struct operator_rows {
+    const operator_facts *first;
+    std::size_t count;
+
+    template <std::size_t n>
+    constexpr operator_rows(const operator_facts (&rows)[n]) : first(rows), count(n) {}
+    const operator_facts *begin() const { return first; }
+    const operator_facts *end() const { return first + count; }
+};
+
+/// Short names for what many rows say.
+namespace row_words {
+
+using row = operator_facts;
+using form = quantized_form;
+using use = integer_use;
+constexpr std::size_t any = input_counts::any_number;
+constexpr auto accumulates = fusion_part::accumulates, pointwise = fusion_part::pointwise;
+constexpr auto aliased_or_persistent = buffer_use::aliased_or_persistent;
+constexpr auto follows = layout_support::follows, converts = layout_support::converts,
+               channels_last = layout_support::channels_last;
+
+} // namespace row_words
+
+} // namespace octet::model
