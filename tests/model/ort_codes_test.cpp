@@ -324,5 +324,47 @@ TEST(OrtCodes, ABiasIsFoldedBesideAnother) {
     }
 }
 
+TEST(OrtCodes, ExtremesOfRowsAreTakenOfCodes) {
+    for (const std::string op : {"ReduceMax", "ReduceMin", "ReduceMean"}) {
+        b m(17);
+        m.input<float>("in", {2, 5});
+        add_pair(m, "in", {"x", 0.02f, 100});
+        b::set(m.node(op, {"x"}, {"reduced"}), "axes", b::dims{1});
+        add_pair(m, "reduced", {"y", 0.02f, 100});
+        m.output("y");
+        EXPECT_EQ(operators_left(m).find("QuantizeLinear " + op) != std::string::npos, op != "ReduceMean");
+        EXPECT_EQ(computed(m).size(), 2u);
+    }
+}
+
+/// Two pairs in one keep the dimensions of the first, and a limit goes only before parameters of none.
+TEST(OrtCodes, ALimitStaysBeforePairsOfLists) {
+    for (const bool is_list : {false, true}) {
+        b m(17);
+        m.input<float>("in", {2, 5});
+        m.node("Tanh", {"in"}, {"t"});
+        m.scalar<float>("low", -9.f);
+        m.scalar<float>("high", 9.f);
+        m.node("Clip", {"t", "low", "high"}, {"limited"});
+        add_pair(m, "limited", {"x", 0.02f, 100, is_list});
+        add_pair(m, "x", {"y", 0.03f, 120, is_list});
+        m.output("y");
+        EXPECT_EQ(operators_left(m).find("Clip") != std::string::npos, is_list);
+    }
+}
+
+/// A Gemm on codes whose scale is 0, and which gives floats.
+TEST(OrtCodes, AGemmOfCodesWithAScaleOfZeroGivesZero) {
+    b m(17);
+    m.input<float>("in", {3, 4});
+    add_pair(m, "in", {"x", 0.02f, 255});
+    add_pair(m, "x", {"y", 0.05f, 0});
+    add_weights(m, {4, 4}, {0.01f, 0.02f, 0.03f, 0.04f}, 1);
+    m.node("Gemm", {"y", "w"}, {"z"});
+    m.output("z");
+    EXPECT_EQ(operators_left(m), "QuantizeLinear QGemm");
+    EXPECT_EQ(computed(m), std::vector<float>(12));
+}
+
 } // namespace
 } // namespace octet::tests

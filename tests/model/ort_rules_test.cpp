@@ -213,5 +213,44 @@ TEST(OrtRules, AMeanBehindMaximaIsSummedInOrder) {
     }
 }
 
+/// 1 / a of more dimensions than a, times b: the quotient that takes their place has those of a and b.
+TEST(OrtRules, AQuotientHasTheShapeOfItsOperands) {
+    b m(17);
+    m.input<float>("x", {2, 4});
+    m.node("Exp", {"x"}, {"a"});
+    m.constant<float>("one", {1, 1, 1}, {1.f});
+    m.node("Div", {"one", "a"}, {"d"});
+    m.node("Mul", {"d", "x"}, {"p"});
+    m.constant<std::int64_t>("axis", {1}, {0});
+    m.node("ReduceSum", {"p", "axis"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(operators_left(m), "Exp Div ReduceSum");
+    EXPECT_EQ(shape_of_output(m), (memory::dims{1, 4}));
+}
+
+/// Sizes of what a vector or a norm gives, of an input of one open size: where they are known, MatMul and Add become one.
+TEST(OrtRules, KnownSizesComeOutOfVectors) {
+    const auto left = [](const std::string &op) {
+        b m(17);
+        const bool is_vector = op == "MatMul";
+        m.input<float>("x", is_vector ? b::dims{-1} : b::dims{2, -1, 4});
+        if (is_vector) {
+            m.constant<float>("first", {1, 4}, wave(4));
+            m.node("MatMul", {"x", "first"}, {"t"});
+        } else {
+            m.constant<float>("scale", {4}, wave(4));
+            m.node("LayerNormalization", {"x", "scale"}, {"t"});
+        }
+        m.constant<float>("w", {4, 5}, wave(20));
+        m.node("MatMul", {"t", "w"}, {"product"});
+        m.constant<float>("row", {5}, wave(5));
+        m.node("Add", {"product", "row"}, {"y"});
+        m.output("y");
+        return operators_left(m);
+    };
+    EXPECT_EQ(left("MatMul"), "MatMul Reshape Gemm Reshape");
+    EXPECT_EQ(left("LayerNormalization"), "LayerNormalization MatMul Add");
+}
+
 } // namespace
 } // namespace octet::tests

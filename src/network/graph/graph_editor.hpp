@@ -42,8 +42,8 @@ public:
     void replace(int index, node n);
     void remove(int index);
 
-    /// The last call: puts nodes behind those that write what they read, drops removed nodes, and, if there were changes, nodes whose outputs nothing reads. Returns
-    /// whether there were.
+    /// The last call: puts nodes behind those that write what they read, drops removed nodes, and, if there were changes, nodes whose
+    /// outputs nothing reads, but for those with the attribute `kept_unread`. Returns whether there were.
     bool finish();
 
 protected:

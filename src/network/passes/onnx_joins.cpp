@@ -69,12 +69,12 @@ void split_products(ort_graph &g) {
     });
 }
 
-/// The largest code is that of the largest number, and operators of numbers exist.
+/// The largest code is that of the largest number, the smallest that of the smallest, and operators of numbers exist.
 void widen_codes(ort_graph &g) {
     g.for_each([&](int i) {
         const bool is_index = g.is(i, "ArgMax");
         const int x = g.input(i, 0);
-        if ((!is_index && !g.is(i, "ReduceMax")) || !is_code(g.type(x)))
+        if ((!is_index && !g.is(i, "ReduceMax") && !g.is(i, "ReduceMin")) || !is_code(g.type(x)))
             return;
         constexpr std::int64_t as_f32 = 1, as_u8 = 2, as_s8 = 3;
         tensor wide = g.tensor_at(x);
@@ -87,9 +87,9 @@ void widen_codes(ort_graph &g) {
             return g.replace(i, std::move(n));
         wide.dims = g.dims(g.output(i));
         n.outputs = {g.add_tensor(wide)};
-        const int largest = n.outputs[0];
+        const int extreme = n.outputs[0];
         g.insert_before(i, std::move(n));
-        g.become(i, node{"Cast", {largest}, {}, {{"to", g.type(x) == data_type::u8 ? as_u8 : as_s8}}});
+        g.become(i, node{"Cast", {extreme}, {}, {{"to", g.type(x) == data_type::u8 ? as_u8 : as_s8}}});
     });
 }
 

@@ -53,6 +53,16 @@ private:
 
     void follow(const node &n, int y) {
         static const std::map<std::string, void (open_sizes::*)(const node &, int)> rules = {
+            {"LayerNormalization", &open_sizes::same},
+            {"SimplifiedLayerNormalization", &open_sizes::same},
+            {"SkipLayerNormalization", &open_sizes::same},
+            {"BatchNormalization", &open_sizes::same},
+            {"InstanceNormalization", &open_sizes::same},
+            {"PRelu", &open_sizes::same},
+            {"BiasGelu", &open_sizes::same},
+            {"FastGelu", &open_sizes::same},
+            {"QuantizeLinear", &open_sizes::same},
+            {"DequantizeLinear", &open_sizes::same},
             {"MatMul", &open_sizes::product},
             {"FusedMatMul", &open_sizes::product},
             {"Gemm", &open_sizes::gemm},
@@ -70,6 +80,7 @@ private:
             {"Unsqueeze", &open_sizes::squeeze},
             {"Gather", &open_sizes::gather},
             {"Flatten", &open_sizes::lose},
+            {"Expand", &open_sizes::expand},
             {"Attention", &open_sizes::attention},
             {"Concat", &open_sizes::concatenation},
             {"EmbedLayerNormalization", &open_sizes::attention},
@@ -149,6 +160,12 @@ private:
         result = kept;
     }
 
+    /// What the other inputs are, rows of the last dimension or of channels, tells nothing of the first.
+    void same(const node &n, int y) {
+        const symbols &x = all_[at(input(n, 0))];
+        x.size() == all_[at(y)].size() ? void(all_[at(y)] = x) : lose(n, y);
+    }
+
     void product(const node &n, int y) {
         const int a = input(n, 0), b = input(n, 1);
         multiply(n, a, b, y);
@@ -160,8 +177,11 @@ private:
         const std::size_t rank = result.size();
         if (n.attributes.count("transBatchA") + n.attributes.count("transBatchB") != 0)
             return lose(n, y);
-        if (a < 0 || b < 0 || dims(a).size() < 2 || dims(b).size() < 2 ||
-            std::max(dims(a).size(), dims(b).size()) != rank)
+        if (a < 0 || b < 0 || dims(a).empty() || dims(b).empty())
+            return lose(n, y);
+        if (dims(a).size() == 1 || dims(b).size() == 1)
+            return multiply_vector(n, a, b, y);
+        if (std::max(dims(a).size(), dims(b).size()) != rank)
             return lose(n, y);
         const auto of = [&](int t, std::size_t from_end) {
             return from_end <= dims(t).size() ? all_[at(t)][dims(t).size() - from_end] : known;
@@ -174,6 +194,19 @@ private:
         for (std::size_t from_end = 3; from_end <= rank; from_end++)
             result[rank - from_end] =
                 joined(of(a, from_end), size(a, from_end), of(b, from_end), size(b, from_end));
+    }
+
+    /// The dimension over which sums go is not in the result.
+    void multiply_vector(const node &n, int a, int b, int y) {
+        const bool is_row = dims(a).size() == 1;
+        symbols other = all_[at(is_row ? b : a)];
+        if (other.size() > 1) {
+            const bool is_transposed = attribute_or<std::int64_t>(n, is_row ? "transB" : "transA", 0) != 0;
+            const bool is_last = is_row == is_transposed;
+            other.erase(other.end() - (is_last ? 1 : 2));
+        } else
+            other.clear();
+        other.size() == all_[at(y)].size() ? void(all_[at(y)] = other) : lose(n, y);
     }
 
     void gemm(const node &n, int y) {
@@ -191,6 +224,22 @@ private:
             const std::size_t from =
                 order.size() == x.size() ? static_cast<std::size_t>(order[d]) : x.size() - 1 - d;
             all_[at(y)][d] = from < x.size() ? x[from] : unknown;
+        }
+    }
+
+    /// Sizes that a constant names are known, but for 1, which is the source's dimension.
+    void expand(const node &n, int y) {
+        const int x = input(n, 0), shape = input(n, 1);
+        symbols &result = all_[at(y)];
+        if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
+            g_.tensors[at(shape)].type != data_type::s32 || sized_.tensors.count(shape) != 0)
+            return element_wise(n, y);
+        const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
+        for (std::size_t from_end = 1; from_end <= result.size(); from_end++) {
+            const bool is_kept = from_end > sizes.size() || sizes[sizes.size() - from_end] == 1;
+            const symbols &source = all_[at(x)];
+            result[result.size() - from_end] =
+                is_kept && from_end <= source.size() ? source[source.size() - from_end] : known;
         }
     }
 

@@ -234,6 +234,8 @@ void ort_graph::give_shape(int t, const memory::dims &shape) {
                 before.push_back(dims(y));
             node_shapes shapes(get_graph(), n);
             facts(r).infer(shapes);
+            if (n.attributes != at(r).attributes) // which dimensions are reduced
+                replace(r, n);
             for (std::size_t k = 0; k < before.size(); k++)
                 if (dims(n.outputs[k]) != before[k])
                     changed.push_back(n.outputs[k]);

@@ -60,10 +60,9 @@ public:
             const parameters common = common_range({g_.scale_of(first), g_.zero_point_of(first)},
                                                    {g_.scale_of(second), g_.zero_point_of(second)},
                                                    is_signed ? std::numeric_limits<std::int8_t>::min() : 0);
-            const quantized merged = add(common, first.codes);
-            set_parameters(above, merged);
             for (const int dq : last)
-                set_parameters(dq, merged);
+                set_parameters(dq, common);
+            set_parameters(above, common);
         }
         for (const int dq : last)
             g_.set_input(dq, 0, first.codes);
@@ -91,15 +90,15 @@ private:
                static_cast<double>(std::abs(g_.scale_of(a) - g_.scale_of(b))) < 1e-20;
     }
 
-    quantized add(const parameters &p, int codes) {
-        return {codes, g_.add_constant("scale of two pairs", data_type::f32, {}, bytes_of<float>({p.scale})),
-                g_.add_constant("zero point of two pairs", g_.type(codes), {},
-                                {static_cast<std::uint8_t>(p.zero_point)}),
-                0};
-    }
-    void set_parameters(int i, const quantized &q) {
-        g_.set_input(i, 1, q.scale);
-        g_.set_input(i, 2, q.zero_point);
+    /// Under the dimensions of those that were there.
+    void set_parameters(int i, const parameters &p) {
+        const int scale = g_.input(i, 1), zero = g_.input(i, 2);
+        g_.set_input(i, 1,
+                     g_.add_constant("scale of two pairs", data_type::f32, g_.dims(scale),
+                                     bytes_of<float>({p.scale})));
+        g_.set_input(i, 2,
+                     g_.add_constant("zero point of two pairs", g_.type(zero), g_.dims(zero),
+                                     {static_cast<std::uint8_t>(p.zero_point)}));
     }
 
     ort_graph &g_;
@@ -128,15 +127,25 @@ void split_scale_of_zero(ort_graph &g, int i) {
     }
     constexpr float nearly_zero = 1e-30f; // sums do not see it, and quotients by it are finite
     const scaled_operands &operands = g.facts(i).scaled;
+    bool are_enlarged = false;
     const auto enlarge = [&](std::size_t k) {
-        if (is_zero(g.input(i, k)))
-            g.set_input(i, k, constant(nearly_zero));
+        if (!is_zero(g.input(i, k)))
+            return;
+        g.set_input(i, k, constant(nearly_zero));
+        are_enlarged = true;
     };
     const std::size_t inputs = g.at(i).inputs.size(); // of which any number may be operands
     for (std::size_t k = 0, scale = operands.first + 1; k < operands.count && scale < inputs; k++, scale += 3)
         enlarge(scale);
-    if (operands.dst_scale != scaled_operands::none)
+    if (operands.dst_scale != scaled_operands::none && operands.dst_scale < inputs)
         enlarge(operands.dst_scale);
+    else if (are_enlarged && g.is_float(g.output(i))) { // then what the operator gives is 0
+        const int real = g.output(i), other = g.add_like(real);
+        node n = g.at(i);
+        n.outputs[0] = other;
+        g.replace(i, std::move(n));
+        g.insert_after(i, {"Mul", {other, constant(0.f)}, {real}, {}});
+    }
 }
 
 void remove_double_pairs(ort_graph &g) {

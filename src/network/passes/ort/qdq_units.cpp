@@ -247,8 +247,8 @@ private:
     /// What only moves elements, or chooses among them, does so with codes of one scale.
     void move(int i) {
         static const std::set<std::string_view> operators = {
-            "MaxPool", "Resize",  "Gather", "Reshape", "Transpose",    "Squeeze",  "Unsqueeze",
-            "Slice",   "Flatten", "Expand", "Tile",    "DepthToSpace", "ReduceMax"};
+            "MaxPool", "Resize",  "Gather", "Reshape", "Transpose",    "Squeeze",   "Unsqueeze",
+            "Slice",   "Flatten", "Expand", "Tile",    "DepthToSpace", "ReduceMax", "ReduceMin"};
         const auto x = g_.activation(g_.input(i, 0));
         if (g_.is(i, "Where"))
             return choose(i);

@@ -74,9 +74,17 @@ bool does_nothing(const ort_graph &g, int i) {
 /// (1 / a) * b  ->  b / a.
 void join_div_mul(ort_graph &g, int i) {
     const int a = g.input(i, 1), y = g.output(i), product = g.reader(y, "Mul");
-    if (g.number(g.input(i, 0)) != 1.f || product < 0 || !g.is_float(a) || g.dims(a) != g.dims(y))
+    if (g.number(g.input(i, 0)) != 1.f || product < 0 || !g.is_float(a))
         return;
-    g.become(product, "Div", {g.other(product, y), a});
+    const int b = g.other(product, y);
+    memory::dims shape = g.dims(b); // the 1 may have had more dimensions
+    const memory::dims &divisor = g.dims(a);
+    shape.insert(shape.begin(), std::max(divisor.size(), shape.size()) - shape.size(), 1);
+    for (std::size_t d = 1; d <= divisor.size(); d++)
+        if (dim_t &size = shape[shape.size() - d]; size == 1)
+            size = divisor[divisor.size() - d];
+    g.become(product, "Div", {b, a});
+    g.give_shape(g.output(product), shape);
     g.remove(i);
 }
 

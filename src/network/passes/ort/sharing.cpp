@@ -51,8 +51,10 @@ void eliminate_common_subexpressions(ort_graph &g) {
             const auto found = equal_to.find(t);
             inputs.push_back(found == equal_to.end() ? constants.of(t) : found->second);
         }
+        std::map<std::string, attribute> attributes = n.attributes;
+        attributes.erase(kept_unread);
         const std::vector<int> &kept =
-            g.at(first.emplace(key{n.op, inputs, n.attributes}, i).first->second).outputs;
+            g.at(first.emplace(key{n.op, inputs, attributes}, i).first->second).outputs;
         for (std::size_t k = 0; k < n.outputs.size() && kept.size() == n.outputs.size(); k++)
             if (n.outputs[k] != kept[k])
                 equal_to[n.outputs[k]] = kept[k];
