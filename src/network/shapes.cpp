@@ -57,9 +57,15 @@ void infer_shapes(graph &g) {
         for (const int output : g.nodes[i].outputs)
             if (output >= 0)
                 check_tensor(g, output);
-        on_behalf_of(g, i,
-                     [&] { is_onnx ? follow_integers(g, g.nodes[i], facts) : follow_shapes(g, g.nodes[i]); });
+        on_behalf_of(g, i, [&] {
+            is_onnx ? follow_integers(g, g.nodes[i], facts) : follow_shapes(g, g.nodes[i], facts);
+        });
     }
+}
+
+void follow_shapes(graph &g) {
+    for (const node &n : g.nodes)
+        follow_shapes(g, n, facts_of(g.framework, n.op));
 }
 
 } // namespace octet::model

@@ -4,6 +4,7 @@
 #include "network/graph/strided_slice.hpp"
 #include "network/lower/choosing.hpp"
 #include "network/lower/tflite.hpp"
+#include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/tflite.hpp"
 
@@ -192,6 +193,24 @@ bool split_v_keeps_rows(const node_rows &o) {
     return o.only_depends_on_first() && o.has_inner_axes("axis", 2, o.rank());
 }
 
+/// A slice of a list.
+std::optional<known_values> known_strided_slice(const known_node &n) {
+    if (n.input_count() < 4)
+        return {};
+    const auto integers = [&](std::size_t i) {
+        return std::vector<std::int64_t>(n.input(i).begin(), n.input(i).end());
+    };
+    const auto mask = [&](const char *name) { return n.integer(name, 0); };
+    const strided_slice s =
+        strided_slice_of({static_cast<dim_t>(n.input(0).size())}, integers(1), integers(2), integers(3),
+                         {mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
+                          mask("shrink_axis_mask")});
+    known_values result;
+    for (dim_t i = 0; i < s.sizes[0]; i++)
+        result.push_back(n.input(0)[static_cast<std::size_t>(s.begin[0] + i * s.stride[0])]);
+    return result;
+}
+
 using namespace row_words;
 
 constexpr row tflite_choices_rows[] = {
@@ -209,7 +228,8 @@ constexpr row tflite_choices_rows[] = {
     row("STRIDED_SLICE", 4, lower_strided_slice)
         .batched(strided_slice_keeps_rows)
         .shape(strided_slice_shape)
-        .couples_batch(has_negative_first_stride),
+        .couples_batch(has_negative_first_stride)
+        .known_numbers(known_strided_slice),
     row("UNPACK", 1, lower_unpack).batched(rows::inner_axis_or_first).shape(unpack_shape),
 };
 

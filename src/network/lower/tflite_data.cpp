@@ -6,6 +6,7 @@
 
 #include "network/lower/choosing.hpp"
 #include "network/lower/tflite.hpp"
+#include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/tflite.hpp"
 
@@ -203,17 +204,26 @@ bool pack_keeps_rows(const node_rows &o) {
     return o.is_inner(o.integer("axis", 0), o.rank() + 1);
 }
 
+/// Lists or numbers, one behind the other.
+std::optional<known_values> known_parts(const known_node &n) {
+    known_values all;
+    for (std::size_t i = 0; i < n.input_count(); i++)
+        all.insert(all.end(), n.input(i).begin(), n.input(i).end());
+    return all;
+}
+
 using namespace row_words;
 
 constexpr row tflite_data_rows[] = {
     row("CONCATENATION", {1, any}, lower_concatenation)
         .batched(rows::concatenation)
-        .shape(concatenation_shape),
+        .shape(concatenation_shape)
+        .known_numbers(known_parts),
     row("EXPAND_DIMS", 2, make_view)
         .batched(expand_dims_keeps_rows)
         .shape(expand_dims_shape)
         .use(aliased_or_persistent),
-    row("PACK", {1, any}, lower_pack).batched(pack_keeps_rows).shape(pack_shape),
+    row("PACK", {1, any}, lower_pack).batched(pack_keeps_rows).shape(pack_shape).known_numbers(known_parts),
     row("PAD", 2, lower_pad)
         .batched(rows::tflite_pad)
         .shape(tflite_shape::pad)
@@ -228,7 +238,7 @@ constexpr row tflite_data_rows[] = {
         .batched(rows::first_input)
         .shape(tflite_reshape_shape)
         .use(aliased_or_persistent),
-    row("SHAPE", 1, lower_shape).batched(rows::never).shape(shape_shape),
+    row("SHAPE", 1, lower_shape).batched(rows::never).shape(shape_shape).known_from_dims(numbers::shape),
     row("SQUEEZE", 1, make_view)
         .batched(tflite_squeeze_keeps_rows)
         .shape(tflite_squeeze_shape)

@@ -7,9 +7,11 @@
 
 namespace octet::model {
 
-/// Puts what SHAPE, and STRIDED_SLICE, PACK and CONCATENATION of known integers give into `data` of their outputs; takes
-/// away what is no longer known.
-void follow_shapes(graph &g, const node &n);
+struct operator_facts;
+
+/// Puts the integers that a node gives for known ones into `data` of its output, where these are a list or a number; takes away what
+/// is no longer known.
+void follow_shapes(graph &g, const node &n, const operator_facts &facts);
 
 /// Follows the shapes of all nodes, in order.
 void follow_shapes(graph &g);
