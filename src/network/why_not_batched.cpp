@@ -13,7 +13,7 @@ bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front()
 } // namespace
 
 std::string why_not_batched(const graph &network) {
-    const graph g = source_of(network); // a saved plan's own operators are joined
+    const graph g = source_of(network); // a saved plan's own operators are fused
     if (g.inputs.empty())
         return "it has no inputs";
     std::vector<bool> depends(g.tensors.size());

@@ -96,7 +96,7 @@ public:
     /// A buffer that outlives a run and holds copies of `element` at first. Comes before anyone uses the tensor.
     void fill(int tensor, std::vector<std::uint8_t> element);
 
-    /// The buffer of a tensor if it has one: those that vanished between joined operators have none.
+    /// The buffer of a tensor if it has one: those that vanished between fused operators have none.
     buffer find(int tensor) const { return own_.at(at(tensor)); }
 
     /// How often `packed` was asked for each tensor in another layout than its own.

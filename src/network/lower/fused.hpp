@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the passes `fuse_followers` and `fuse_floats` joined to a node, as post-ops of its primitive.
+// What the passes `fuse_followers` and `fuse_floats` fuse into a node, as post-ops of its primitive.
 
 #include "network/lower/lowering.hpp"
 

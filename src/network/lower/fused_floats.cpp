@@ -1,4 +1,4 @@
-// What `fuse_floats` joined to a product: each follower is one post-op, and does to each result what it would do to it in
+// What `fuse_floats` fused into a product: each follower is one post-op, and does to each result what it would do to it in
 // memory.
 // SPDX-License-Identifier: Apache-2.0
 #include <map>

@@ -125,7 +125,7 @@ bool has_dynamic_scale(const lowering &l, const dot_inputs &in) {
     return in.src_scale != absent && !l.input(in.src_scale).is_constant;
 }
 
-/// What follows a product of floats: a bias that is an input of the operator, then what a pass joined to it. Returns
+/// What follows a product of floats: a bias that is an input of the operator, then what a pass fused into it. Returns
 /// their arguments.
 arguments append_behind(primitive_attr &attr, const lowering &l, std::size_t bias, const memory::desc &dst) {
     arguments args;

@@ -35,10 +35,10 @@ std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &s
                                         const memory::dims &kernel, const window_geometry &g,
                                         bool counts_padding);
 
-/// What a pass joined to the node, behind a function that changes nothing of its output, which lies in `dst`.
+/// What a pass fused into the node, behind a function that changes nothing of its output, which lies in `dst`.
 void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst);
 
-/// A loop, and primitives for what a pass joined to its node.
+/// A loop, and primitives for what a pass fused into its node.
 class followed_loop : public step {
 public:
     void make_primitives() override { followers_.make_primitives(); }
@@ -90,7 +90,7 @@ struct vector_product {
     bool is_column, is_transposed; ///< the second matrix is a column; the other operand is read transposed
     rows split = rows::of_each_matrix;
 };
-/// They, in ONNX Runtime's orders, and what a pass joined to them.
+/// A step of such products in ONNX Runtime's orders, and of what a pass fused into them.
 std::unique_ptr<step> make_vector_product(const lowering &l, const vector_product &p);
 
 } // namespace octet::model

@@ -101,7 +101,7 @@ std::unique_ptr<step> scaled_product(const lowering &l, const matrices &m, float
     return make_scaled_sums(l, std::move(s));
 }
 
-/// alpha * A * B + C of floats, then what a pass joined to it. C, where there is one, comes before the second block.
+/// alpha * A * B + C of floats, then what a pass fused into it. C, where there is one, comes before the second block.
 std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float alpha,
                                     const memory::desc &c = {}) {
     l.output({data_type::f32});

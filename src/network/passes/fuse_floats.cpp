@@ -1,4 +1,4 @@
-// Operators on floats behind products of matrices; see fusion.hpp. What the joined operators then compute is in
+// Operators on floats behind products of matrices; see fusion.hpp. What the fused operators then compute is in
 // lower/fused_floats.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -20,11 +20,11 @@ public:
                 continue;
             const fusion_part part = facts(i).fusion;
             if (part == fusion_part::pointwise)
-                join(i, 0, -1);
+                fuse(i, 0, -1);
             else if (part == fusion_part::operand && e_.at(i).inputs.size() == 2 &&
-                     e_.at(i).inputs[0] != e_.at(i).inputs[1] && !join(i, 0, e_.at(i).inputs[1]) &&
+                     e_.at(i).inputs[0] != e_.at(i).inputs[1] && !fuse(i, 0, e_.at(i).inputs[1]) &&
                      facts(i).commutes)
-                join(i, 1, e_.at(i).inputs[0]);
+                fuse(i, 1, e_.at(i).inputs[0]);
         }
         e_.finish();
     }
@@ -65,24 +65,24 @@ private:
     }
 
     /// The follower, whose input `place` is the result so far, becomes part of the node that computes it.
-    bool join(int follower, int place, int operand) {
+    bool fuse(int follower, int place, int operand) {
         const int result =
             e_.at(follower).inputs.empty() ? -1 : e_.at(follower).inputs[static_cast<std::size_t>(place)];
         const int host = result < 0 ? -1 : host_of(result, follower);
         if (host < 0 || (operand >= 0 && !is_operand(operand, result, host)))
             return false;
-        node joined = e_.at(host), f = e_.at(follower);
-        if (joined.fused.empty())
-            joined.inputs.resize(facts(host).inputs.most, -1);
+        node fused_host = e_.at(host), f = e_.at(follower);
+        if (fused_host.fused.empty())
+            fused_host.inputs.resize(facts(host).inputs.most, -1);
         f.result_input = place;
         for (const int t : f.inputs)
             if (t >= 0 && t != result)
-                joined.inputs.push_back(t);
-        joined.outputs = f.outputs;
-        joined.fused.push_back(std::move(f));
+                fused_host.inputs.push_back(t);
+        fused_host.outputs = f.outputs;
+        fused_host.fused.push_back(std::move(f));
         const int moved = e_.producer(operand) > host ? follower : host; // where the operand has been written
         e_.remove(moved == host ? follower : host);
-        e_.replace(moved, std::move(joined));
+        e_.replace(moved, std::move(fused_host));
         return true;
     }
 

@@ -1,4 +1,4 @@
-// Operators behind accumulating ones; see fusion.hpp. Here is decided what joins; what the joined operators
+// Operators behind accumulating ones; see fusion.hpp. Here is decided what is fused; what the fused operators
 // then compute is in lower/fused.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -59,27 +59,27 @@ private:
 
     /// `follower` becomes part of `host`, which moves to `place`, its own or the follower's. The host hands it
     /// tensor `result`; with `stored`, it adds that one's codes.
-    void join(int host, int follower, int place, int result, int stored = -1) {
-        node joined = e_.at(host), f = e_.at(follower);
+    void fuse(int host, int follower, int place, int result, int stored = -1) {
+        node fused_host = e_.at(host), f = e_.at(follower);
         const auto position = [&](int t) {
             return static_cast<int>(std::find(f.inputs.begin(), f.inputs.end(), t) - f.inputs.begin());
         };
         f.result_input = position(result);
         if (stored >= 0) {
             f.stored_input = position(stored);
-            joined.inputs.resize(std::max(joined.inputs.size(), facts_of_node(host).inputs.most), -1);
-            joined.inputs.push_back(stored); // behind a bias that there may not be
+            fused_host.inputs.resize(std::max(fused_host.inputs.size(), facts_of_node(host).inputs.most), -1);
+            fused_host.inputs.push_back(stored); // behind a bias that there may not be
         }
-        joined.outputs = f.outputs;
-        joined.fused.push_back(std::move(f));
+        fused_host.outputs = f.outputs;
+        fused_host.fused.push_back(std::move(f));
         e_.remove(place == host ? follower : host);
-        e_.replace(place, std::move(joined));
+        e_.replace(place, std::move(fused_host));
     }
 
     void join_function(int i) {
         const int host = input(i, 0) < 0 ? -1 : accumulator_of(input(i, 0), i);
         if (host >= 0 && are_alike(input(i, 0), e_.at(i).outputs[0]))
-            join(host, i, host, input(i, 0));
+            fuse(host, i, host, input(i, 0));
     }
 
     void join_sum(int i, int value, int other) {
@@ -101,7 +101,7 @@ private:
         if (std::find(read.begin(), read.end(), other) != read.end() ||
             !can_be_overwritten(other, place, i) || !can_move(host, place))
             return false;
-        join(host, i, place, value, other);
+        fuse(host, i, place, value, other);
         overwritten_at_[other] = place;
         return true;
     }

@@ -93,12 +93,12 @@ private:
         if (!p || !is_code(at(conv.inputs[0]).type) ||
             !is_spatial(*p, at(conv.inputs[0]).dims.size(), is_tflite))
             return;
-        node joined = conv;
-        if (!(is_tflite ? pad_tflite(joined, *p) : pad_onnx(joined, *p)))
+        node fused_host = conv;
+        if (!(is_tflite ? pad_tflite(fused_host, *p) : pad_onnx(fused_host, *p)))
             return;
-        joined.inputs[0] = pad.inputs[0];
+        fused_host.inputs[0] = pad.inputs[0];
         e_.remove(before);
-        e_.replace(i, std::move(joined));
+        e_.replace(i, std::move(fused_host));
     }
 
     static bool pad_tflite(node &conv, const padding &p) {

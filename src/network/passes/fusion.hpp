@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Joining operators before a network is lowered, where every byte of its outputs stays the same. Tensors
-// between joined operators vanish.
+// between fused operators vanish.
 
 #include "network/graph/graph.hpp"
 

@@ -30,8 +30,8 @@ std::string list(const std::vector<std::string> &names) {
     return text;
 }
 
-/// Inputs of a node that belong to what joined it: a sum of codes brings one, operators on floats all but the result.
-std::size_t joined_inputs(const graph &g, const node &n) {
+/// Inputs of a node that belong to what was fused into it: a sum of codes brings one, operators on floats all but the result.
+std::size_t fused_inputs(const graph &g, const node &n) {
     std::size_t count = 0;
     const bool is_float = !n.outputs.empty() && n.outputs[0] >= 0 &&
                           g.tensors[static_cast<std::size_t>(n.outputs[0])].type == data_type::f32;
@@ -53,8 +53,8 @@ void check_input_count(const graph &g, std::size_t i) {
         if (!allowed.have(own))
             refuse(who + ": has " + std::to_string(own) + " inputs, allowed: " + allowed.text());
     };
-    const std::size_t joined = std::min(joined_inputs(g, n), n.inputs.size());
-    check(node_text(g, i), n.op, n.inputs.size() - joined);
+    const std::size_t fused = std::min(fused_inputs(g, n), n.inputs.size());
+    check(node_text(g, i), n.op, n.inputs.size() - fused);
     for (const node &f : n.fused)
         check(node_text(g, i) + ": fused " + f.op, f.op, f.inputs.size());
 }
@@ -219,7 +219,7 @@ void check_memory(std::size_t limit, std::size_t weights, const memory_plan &m) 
 
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights) {
-    const default_float_environment environment; // scales of rules and joined nodes are computed
+    const default_float_environment environment; // scales of rules and fused nodes are computed
     auto result = std::make_shared<plan>();
     result->graph = std::move(g);
     graph &own = result->graph; // steps and buffers refer to it
