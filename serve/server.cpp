@@ -5,9 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -20,6 +18,7 @@
 
 #include "core/address.hpp"
 #include "core/service.hpp"
+#include "core/small_json.hpp"
 #include "core/token.hpp"
 #include "core/usable_memory.hpp"
 #include "grpc/server.hpp"
@@ -32,11 +31,8 @@ namespace octet::serve {
 namespace {
 
 void read_tokens(const std::string &path, token &tokens) {
-    std::ifstream file(path);
-    if (!file)
-        throw error(status::invalid_arguments, path + ": cannot be read: " + std::strerror(errno));
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (tokens.set(text) == 0)
+    constexpr std::size_t most_bytes = std::size_t(1) << 20;
+    if (tokens.set(read_regular_file(path, most_bytes)) == 0)
         throw error(status::invalid_arguments, path + ": has no token");
 }
 

@@ -240,9 +240,13 @@ void call::refuse(const refusal &e) {
     line.trace = is_traceparent(from_.head.trace) ? from_.head.trace : "";
     line.peer = from_.peer;
     shared_.requests.refused(std::move(line), e);
-    if (e.why == outcome::overloaded || e.why == outcome::unavailable)
+    finish(e.why, e.what());
+}
+
+void call::finish(outcome why, const std::string &sentence) {
+    if (why == outcome::overloaded || why == outcome::unavailable)
         retry_after_ = std::to_string(shared_.requests.retry_after(model()));
-    finish(facts_of(e.why).grpc, e.what());
+    finish(facts_of(why).grpc, sentence);
 }
 
 std::size_t call::ready(std::size_t most, bool &is_last) const {

@@ -107,6 +107,9 @@ protected:
     /// Sends a message. When it is sent, the next one is read, where there are several.
     void send(outgoing &&message);
     void finish(int code, const std::string &sentence);
+    /// With `retry-after` where trying again may help.
+    void finish(outcome why, const std::string &sentence);
+    /// Is logged, too.
     void refuse(const refusal &e);
     /// Does what throws, and ends the call if it throws.
     template <typename Function> void guarded(const Function &f) {

@@ -157,7 +157,7 @@ private:
     void answer(const std::shared_ptr<const service::call> &c) {
         const job &j = *c->work;
         if (j.result != outcome::ok)
-            return finish(facts_of(j.result).grpc, j.sentence);
+            return finish(j.result, j.sentence);
         outgoing reply;
         reply.text = response_of(*c).SerializeAsString();
         reply.keep = c;

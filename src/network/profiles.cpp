@@ -427,7 +427,7 @@ const profile &find_profile(const std::string &name) {
         find_profile(name.substr(plus + 1));
         return find_profile(name.substr(0, plus));
     }
-    throw error(status::invalid_arguments, "profile '" + name + "' is none" +
+    throw error(status::invalid_arguments, "there is no profile '" + name + '\'' +
                                                (lacks_a_part ? ", a name stands on either side of a +" : "") +
                                                "; the closest are " + model::closest(name));
 }

@@ -47,6 +47,9 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
         {{"run"}, "MODEL is required (see octet run --help)"},
         {{"run", "M", "extra"}, "not expected: extra (see octet run --help)"},
         {{"run", "M", "--nosuch"}, "not expected: --nosuch (see octet run --help)"},
+        {{"run", "M", "--isa", "ref", "--isa", "ref"},
+         "--isa is given more than once (see octet run --help)"},
+        {{"run", "M", "--json=x"}, "--json: 'x' given, it takes no value (see octet run --help)"},
         {{"run", "M", "--repeat"}, "--repeat needs a value (see octet run --help)"},
         {{"run", "M", "--input"}, "--input needs a value (see octet run --help)"},
         {{"run", "M", "--repeat", "0"}, "--repeat: '0' given, allowed: 1 to 1000000 (see octet run --help)"},
@@ -79,8 +82,7 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
 
 TEST_F(CommandTest, SizesOfInputsAreChecked) {
     for (const char *command : {"run", "inspect", "explain"}) {
-        for (const char *wrong :
-             {"image=1x", "1xx8", "9999999999999x2", "=", "", "image=-1", "image=1x8x8x0"})
+        for (const char *wrong : {"image=1x", "1xx8", "9999999999999x2", "=", "image=-1", "image=1x8x8x0"})
             expect_refusals({{{command, "M", "--shape", wrong},
                               "--shape: '" + std::string(wrong) +
                                   "' given, the form is NAME=1x128, sizes from 1 to 1000000000"}});
@@ -136,6 +138,23 @@ TEST_F(CommandTest, FilesThatCannotBeReadAreNamed) {
         {{"run", "M", "--input", "D/folder"}, "D/folder: is a directory"},
         {{"run", "M", "--check"},
          "--check needs " + source_path("examples/digits/models.json") + ", which does not exist"},
+    });
+}
+
+/// A shell's variable that is not set: an option that protects must not vanish with it.
+TEST_F(CommandTest, EmptyValuesAreRefused) {
+    const std::string allowed = "'' given, allowed: a text that is not empty (see octet ";
+    expect_refusals({
+        {{"run", ""}, "MODEL: " + allowed + "run --help)"},
+        {{"run", "M", "--input", ""}, "--input: " + allowed + "run --help)"},
+        {{"run", "M", "--input", "image="}, "'' given, allowed: the name of a file"},
+        {{"save", "M", ""}, "FILE: " + allowed + "save --help)"},
+        {{"serve", "M", "--token-file", ""}, "--token-file: " + allowed + "serve --help)"},
+        {{"serve", "M", "--tls-certificate", "", "--tls-key", ""},
+         "--tls-certificate: " + allowed + "serve --help)"},
+        {{"preload", ""}, "PROGRAM: " + allowed + "preload --help)"},
+        {{"match-network", "M", "--outputs", "D/absent"},
+         "--outputs: 'D/absent' given, allowed: a folder with input_0.npy, …, output_0.npy, …"},
     });
 }
 

@@ -107,6 +107,20 @@ TEST_F(InspectTest, TellsTheProfileInForceAndWhatAnotherChanges) {
     }
 }
 
+TEST_F(InspectTest, PassesAreOfOnnxFiles) {
+    ASSERT_EQ(octet({"save", model, filled_in("D/plan.octet")}).exit_code, 0);
+    expect_refusals(
+        {{{"inspect", "M", "--passes"},
+          "--passes: " + model + " is of tflite, the passes are ONNX Runtime's; allowed: an .onnx file"},
+         {{"inspect", "D/plan.octet", "--passes"},
+          "--passes: D/plan.octet is a plan of octet save, which keeps no list of them; allowed: an "
+          ".onnx file"},
+         {{"inspect", "M", "--passes", "--json"}, "--json excludes --passes (see octet inspect --help)"}});
+    const outcome onnx = octet({"inspect", source_path("examples/digits/digits_int8.onnx"), "--passes"});
+    EXPECT_EQ(onnx.exit_code, 0);
+    EXPECT_NE(onnx.out, "");
+}
+
 TEST_F(InspectTest, RefusesWhatItCannotRead) {
     expect_refusals({{{"inspect"}, "MODEL is required (see octet inspect --help)"},
                      {{"inspect", "D/absent"}, "D/absent: does not exist"},

@@ -216,7 +216,7 @@ TEST_F(MatchNetworkTest, RefusesTensorsOfAnotherKind) {
     write_device("device");
     write_npy("device/tensor_1.npy", {{'i', 1}, {3}, std::vector<std::uint8_t>(3)});
     expect_refusals({{question("device"), "D/device/tensor_1.npy: holds s8 3, allowed: …"},
-                     {question("nosuch"), "D/nosuch/input_0.npy: …"},
+                     {question("nosuch"), "--outputs: 'D/nosuch' given, allowed: …"},
                      {{"match-network", "M"}, "--outputs is required (see octet match-network --help)"}});
 }
 
@@ -256,7 +256,7 @@ TEST_F(MatchNetworkTest, ComparesTwoProfilesOnAPage) {
     EXPECT_EQ(combined["operators"].size(), 12u) << "SOFTMAX is the second one's";
     expect_refusals(
         {{{"compare-profiles", "M", "litert-2026.08-arm64+nosuch", "ort_f32", "-o", "D/p.html"},
-          "profile 'nosuch' is none; the closest are …"},
+          "there is no profile 'nosuch'; the closest are …"},
          {{"compare-profiles", "M", "nosuch", "ort_f32", "-o", "D/p.html"},
           "profile 'nosuch', allowed for networks of tflite: …"},
          {{"compare-profiles", "M", "ort_f32", "ort_f32", "-o", "D/folder"}, "D/folder: …"},

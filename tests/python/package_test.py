@@ -493,7 +493,7 @@ class Networks(unittest.TestCase):
         self.assertEqual(net(codes).shape, usual(codes).shape)
         same = octet.Network(path, profile="tflm-90b983c")
         np.testing.assert_array_equal(same(codes), usual(codes))
-        with self.assertRaisesRegex(ValueError, "profile 'litert-2026.08-x68' is none; the closest are litert-2026.08-x86, "):
+        with self.assertRaisesRegex(ValueError, "no profile 'litert-2026.08-x68'; the closest are litert-2026.08-x86, "):
             octet.Network(path, profile="litert-2026.08-x68")
         with self.assertRaisesRegex(octet.UnsupportedError, "litert-2026.08-arm64 has no contract for SOFTMAX"):
             octet.Network(path, profile="litert-2026.08-arm64")
@@ -595,6 +595,24 @@ class Networks(unittest.TestCase):
                                    "expected['stem'] is float32, the network's is int8"),
                                   (ValueError, lambda: octet.compare(octet.Network(os.path.join(DIGITS, "digits_int8.tflite")), [self.images]),
                                    "the network was not called before"),
+                                  (TypeError, lambda: octet.compare(3, 4, 5), "net is int, allowed: an octet.Network"),
+                                  (TypeError, lambda: octet.compare(self.net, 4, self.images[0]), "expected is int, allowed: arrays by name, or one for each output"),
+                                  (TypeError, lambda: octet.compare(self.net, {}, self.images[0], tolerance="a"), "tolerance is 'a', allowed: a number"),
+                                  (TypeError, lambda: octet.explain(3), "net is int, allowed: an octet.Network"),
+                                  (TypeError, lambda: octet.profile(None), "net is NoneType, allowed: an octet.Network"),
+                                  (TypeError, lambda: self.net.profile(repeat="a"), "repeat is 'a', allowed: an integer"),
+                                  (TypeError, lambda: octet.compare_rules(os.path.join(DIGITS, "digits_int8.tflite"), rules="ort_f32"), "rules is 'ort_f32', allowed: a list of names"),
+                                  (TypeError, lambda: octet.match(3, len), "description is int, allowed: a dict or a path"),
+                                  (TypeError, lambda: octet.match({}, 3), "device is int, allowed: a function of arrays"),
+                                  (TypeError, lambda: octet.match({"kind": object()}, len), "description has a object, allowed: texts, numbers, lists and dicts"),
+                                  (TypeError, lambda: octet.set_num_threads("a"), "set_num_threads('a') is called, allowed: set_num_threads(threads: int) -> None"),
+                                  (TypeError, lambda: octet.set_verbose(level=None), "set_verbose(level=None) is called, allowed: set_verbose(level: int) -> None"),
+                                  (TypeError, lambda: octet.refused_nodes(3), "model is int, allowed: a path"),
+                                  (FileNotFoundError, lambda: octet.refused_nodes("/no/such.tflite"), "No such file or directory: '/no/such.tflite'"),
+                                  (ValueError, lambda: octet.refused_nodes(""), "model is '', allowed: the name of a file"),
+                                  (ValueError, lambda: self.net.save(""), "path is '', allowed: the name of a file"),
+                                  (TypeError, lambda: self.net.run({3: self.images[0]}), "a name in feeds is 3, allowed: a name"),
+                                  (TypeError, lambda: self.net.run(self.images[0], "probabilities"), "outputs is 'probabilities', allowed: a list of names"),
                                   (ValueError, lambda: octet.Network(b"nothing"), "bytes: "),
                                   (ValueError, lambda: octet.Network(b"", rule="best"), "best")]:
             with self.assertRaises(error) as raised:

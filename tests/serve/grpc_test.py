@@ -239,6 +239,21 @@ class GrpcTest(unittest.TestCase):
             self.assertGreater(good, 0)
             self.assertGreater(refused, 0)
 
+    def test_who_waited_too_long_is_told_when_to_try_again(self):
+        """Requests that are taken, and refused when they have waited for a millisecond."""
+        with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_wait_milliseconds": 1}') as folder:
+            request = self.request(b"".join(codes for codes, _ in self.digits))
+            waited = 0
+            with (serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+                infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                            self.pb.ModelInferResponse.FromString)
+                for call in [infer.future(request) for _ in range(200)]:
+                    if call.exception() is not None:
+                        self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED, call.details())
+                        self.assertIn(("retry-after", "1"), [tuple(m) for m in call.trailing_metadata()], call.details())
+                        waited += "waited" in call.details()
+            self.assertGreater(waited, 0)
+
     def test_messages_that_become_large(self):
         """Fields of two bytes are objects of a hundred or more. Without a token no message is read at all."""
         with tempfile.TemporaryDirectory() as folder:

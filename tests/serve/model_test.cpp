@@ -237,8 +237,8 @@ TEST(serve_config, says_what_is_wrong) {
     refuses(R"({"max_batch_size": 4, "preferred_batch_sizes": [8]})", "max_batch_size");
     refuses(R"({"rule": "nonsense"})", "\"rule\": requantization rule 'nonsense'");
     refuses(R"({"dimensions": 3})", "an object");
-    refuses(R"({"profile": "litert"})", "\"profile\": profile 'litert' is none");
-    refuses(R"({"profile": "litert-2026.08-arm64+tflm"})", "profile 'tflm' is none");
+    refuses(R"({"profile": "litert"})", "\"profile\": there is no profile 'litert'");
+    refuses(R"({"profile": "litert-2026.08-arm64+tflm"})", "there is no profile 'tflm'");
     const std::string named = with_profile(R"({"threads": 2})", "ort-1.30");
     EXPECT_EQ(read_config(named).network.profile, "ort-1.30");
     EXPECT_EQ(read_config(named).threads, 2);

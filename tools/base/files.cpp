@@ -56,6 +56,8 @@ public:
     explicit input_file(const std::string &path) : path_(path) {
         std::error_code ignored;
         const fs::file_type type = fs::status(path, ignored).type();
+        if (path.empty())
+            throw error(status::invalid_arguments, "'' given, allowed: the name of a file");
         if (type == fs::file_type::not_found)
             refuse(path, "does not exist");
         if (type == fs::file_type::directory)

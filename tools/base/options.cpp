@@ -147,12 +147,29 @@ CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::st
         ->check(word_of(names));
 }
 
+void refuse_empty_values(CLI::App &app) {
+    const auto check = [](const std::string &text) {
+        return text.empty() ? not_allowed(text, "a text that is not empty") : std::string();
+    };
+    for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; }))
+        for (CLI::Option *option : command->get_options())
+            option->check(check);
+}
+
 std::string usage_text(const CLI::ParseError &e, const CLI::App &app) {
     std::string text = e.what();
     const std::string first = text.substr(0, text.find(':')), last = text.substr(text.rfind(": ") + 2);
-    if (dynamic_cast<const CLI::ArgumentMismatch *>(&e)) // "--threads: 1 required N missing"
-        text = first + " needs a value";
-    else if (dynamic_cast<const CLI::ExtrasError *>(&e)) { // its text has the words in reverse
+    if (dynamic_cast<const CLI::ArgumentMismatch *>(&e)) {
+        // "--threads: 1 required N missing", "--isa: At Most 1 required but …"
+        const bool is_missing = text.find("At Most") == std::string::npos;
+        text = first + (is_missing ? " needs a value" : " is given more than once");
+    } else if (dynamic_cast<const CLI::ConversionError *>(&e)) {
+        // "Could not convert: --pin = x", of a flag: other options have checks of their own
+        const std::string option = last.substr(0, last.find(" = "));
+        text = option + ": '" + last.substr(std::min(last.size(), option.size() + 3)) +
+               "' given, it takes no value";
+    } else if (dynamic_cast<const CLI::ExtrasError *>(&e)) {
+        // Its text has the words in reverse.
         const std::vector<std::string> words = app.remaining(true);
         const std::string first_word = words.empty() ? last : words.front();
         text =

@@ -195,9 +195,17 @@ std::string zero_point_text(const model::quantization &q) {
 }
 
 /// One line for each, in their order.
-void print_passes(const inspected &i) {
+void print_passes(const inspected &i, const std::string &model) {
+    if (i.file.framework != "onnx" || i.file.saved)
+        throw error(status::invalid_arguments,
+                    "--passes: " + model + " is " +
+                        (i.file.saved ? "a plan of octet save, which keeps no list of them"
+                                      : "of " + i.file.framework + ", the passes are ONNX Runtime's") +
+                        "; allowed: an .onnx file");
     if (!i.net)
         throw error(status::unimplemented, i.refusal);
+    if (i.net->passes().empty())
+        std::cout << "no pass changed the graph\n";
     for (const std::string &pass : i.net->passes())
         std::cout << pass << '\n';
 }
@@ -343,7 +351,7 @@ void inspect(const inspect_options &options) {
     apply(options.machine);
     const inspected i = inspect_file(options);
     if (options.passes)
-        print_passes(i);
+        print_passes(i, options.net.model);
     else if (options.json)
         print(inspected_json(i, options));
     else
@@ -360,8 +368,10 @@ void add_inspect_command(CLI::App &app) {
     command->get_option("MODEL")->required();
     add_machine_options(*command, options->machine);
     add_json_option(*command, options->json);
-    command->add_flag("--passes", options->passes,
-                      "Only ONNX Runtime's transformers that changed the graph, in order: L2.1 GeluFusionL2");
+    command
+        ->add_flag("--passes", options->passes,
+                   "Only ONNX Runtime's transformers that changed the graph, in order: L2.1 GeluFusionL2")
+        ->excludes("--json");
     command->footer(
         "Exit code 0 also where the network does not run: octet explain tells more of those that do.");
     command->callback([options] { inspect(*options); });

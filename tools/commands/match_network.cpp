@@ -50,6 +50,10 @@ json to_json(const match::network_match &m) {
 void match_network(const match_network_options &options) {
     if (options.json)
         reserve_standard_output();
+    if (!std::filesystem::is_directory(options.outputs))
+        throw error(status::invalid_arguments, "--outputs: '" + options.outputs +
+                                                   "' given, allowed: a folder with input_0.npy, …, "
+                                                   "output_0.npy, …");
     apply(options.machine);
     const model::graph g = read_graph(options.net);
     require_sizes(g, options.net);

@@ -226,6 +226,9 @@ void add_preload_command(CLI::App &app) {
         options->program = command->remaining();
         if (options->program.empty())
             throw CLI::RequiredError("PROGRAM");
+        if (options->program[0].empty())
+            throw error(status::invalid_arguments,
+                        "PROGRAM: '' given, allowed: a text that is not empty (see octet preload --help)");
         if (options->program[0].front() == '-')
             throw error(status::invalid_arguments, "not expected: " + options->program[0] +
                                                        ", before PROGRAM (see octet preload --help)");

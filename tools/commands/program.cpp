@@ -34,6 +34,7 @@ std::string command_names(const CLI::App &app) {
 
 int execute(CLI::App &app, int argc, char **argv) {
     try {
+        refuse_empty_values(app);
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
             throw CLI::RequiredError("a command (" + command_names(app) + ")");

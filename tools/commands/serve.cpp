@@ -47,7 +47,8 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
     command->add_option("--models", s.models, "Folder of models: NAME/VERSION/model.tflite, .onnx or .octet")
         ->type_name("DIR");
     command->add_option("--model-name", s.model_name, "The folder is that of one model, which has this name")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->needs("--models");
     command
         ->add_option("--model-control", options->model_control,
                      "poll: all models of the folder; explicit: those that clients load")

@@ -21,17 +21,22 @@ Errors: ValueError and TypeError for wrong arguments, FileNotFoundError, `octet.
 the argument, what was given and what is allowed.
 """
 
-from ._octet import (UnsupportedError, Weights, __version__, available_isas, effective_isa, get_num_threads, profiles,
-                     quantize_multiplier, refused_nodes, rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
+from . import _octet
+from ._octet import UnsupportedError, Weights, __version__, available_isas, effective_isa, get_num_threads, profiles, rules
+from .arguments import named_types
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules
 from .matching import Excluded, Match, match
-from .network import Network, Node, Tensor
+from .network import Network, Node, Tensor, refused_nodes
 from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary, concat, conv1d, conv2d, conv3d,
                          conv_transpose1d, conv_transpose2d, conv_transpose3d, dequantize, eltwise, layer_norm, linear,
                          matmul, max_pool1d, max_pool2d, max_pool3d, prelu, quantize, reduce, requantize, resize, softmax,
                          sum)
 from .profiling import Profile, explain, profile
+
+quantize_multiplier, supported_operators = named_types(_octet.quantize_multiplier), named_types(_octet.supported_operators)
+set_max_cpu_isa, set_num_threads = named_types(_octet.set_max_cpu_isa), named_types(_octet.set_num_threads)
+set_verbose = named_types(_octet.set_verbose)
 
 __all__ = [
     "Comparison", "Difference", "Excluded", "Match", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights",

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from operator import index
-from typing import Any, Dict, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 import numpy as np
 
@@ -45,10 +46,45 @@ def text(who: str, value: Any) -> str:
     return value
 
 
+def real(who: str, value: Any) -> float:
+    """The number that an argument of this name is."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{who} is {value!r}, allowed: a number") from None
+
+
+def several(who: str, values: Any) -> List[Any]:
+    """The arrays that an argument of this name holds."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{who} is {values!r}, allowed: a list of arrays")
+    return list(values)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def named_types(function: F) -> F:
+    """A function of the compiled module, whose complaint about an argument's type is one sentence."""
+    @wraps(function)
+    def checked(*values: Any, **words: Any) -> Any:
+        try:
+            return function(*values, **words)
+        except TypeError as e:
+            if "incompatible function arguments" not in str(e):
+                raise
+            given = [repr(value) for value in values] + [f"{word}={value!r}" for word, value in words.items()]
+            allowed = (function.__doc__ or "").splitlines()[0]
+        raise TypeError(f"{function.__name__}({', '.join(given)}) is called, allowed: {allowed}")
+
+    checked.__module__ = __package__  # where pickle finds it
+    return cast(F, checked)
+
+
 def function_last(function: Any, *arrays: Any) -> Any:
     """(arrays…, function), also where the function's name was given first, as in oneDNN."""
     if not isinstance(arrays[0], str) or isinstance(function, str):
-        return (*arrays, function)
+        return (*arrays, text("function", function))
     return (*arrays[1:], function, arrays[0])
 
 
@@ -113,6 +149,8 @@ def positions(size: int, padding: int, kernel: int, dilation: int, stride: int) 
     if kernel < 1 or stride < 1 or dilation < 1:
         who, value = next(pair for pair in (("kernel", kernel), ("stride", stride), ("dilation", dilation)) if pair[1] < 1)
         raise ValueError(f"{who} is {value}, allowed: 1 or more")
+    if padding > 1 << 30:
+        raise ValueError(f"padding is {padding} along a side, allowed: up to {1 << 30}")
     extent = (kernel - 1) * dilation + 1
     if size + padding < extent:
         raise ValueError(f"x has {size} elements and a padding of {padding} along a side, allowed: at least the {extent} of a window")

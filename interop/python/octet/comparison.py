@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from .arguments import real
 from .drawing import histogram_svg, html_page, pyplot
-from .network import Network, Tensor, html_table
+from .network import Network, Tensor, html_table, need_network
 
 Array = np.ndarray[Any, Any]
 
@@ -120,8 +121,12 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
 
     ``print(octet.compare(net, session.run(None, {"image": x}), x))``
     """
+    need_network(net)
     if not isinstance(expected, Mapping):
-        arrays = [expected] if isinstance(expected, np.ndarray) else list(expected)
+        given: Any = expected
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise TypeError(f"expected is {type(given).__name__}, allowed: arrays by name, or one for each output")
+        arrays = [given] if isinstance(given, np.ndarray) else list(given)
         if len(arrays) != len(net.outputs):
             raise ValueError(f"expected has {len(arrays)} arrays, allowed: one for each of the {len(net.outputs)} outputs")
         expected = {info.name: array for info, array in zip(net.outputs, arrays)}
@@ -131,6 +136,7 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
         ours = net.trace(**net.last_inputs)
     else:
         raise ValueError("no inputs are given, and the network was not called before")
+    tolerance = real("tolerance", tolerance)
     outputs = {info.name: info for info in net.outputs}
     writers = {name: node for node in net.nodes for name in node.outputs}
     compared, differences = [], []

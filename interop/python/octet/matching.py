@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
 import numpy as np
 
 from . import _octet
+from .arguments import integer
 
 Array = np.ndarray[Any, Any]
 
@@ -51,6 +52,13 @@ class Match:
     __repr__ = __str__
 
 
+def _plain(value: Any) -> Any:
+    """A number or an array of NumPy's, as JSON has it."""
+    if not isinstance(value, (np.generic, np.ndarray)):
+        raise TypeError(f"description has a {type(value).__name__}, allowed: texts, numbers, lists and dicts")
+    return value.tolist()
+
+
 def _outputs(device: Callable[..., Any], probes: List[Array]) -> Array:
     y = device(*probes)
     return y if isinstance(y, np.ndarray) else np.asarray(y)
@@ -73,16 +81,20 @@ def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device
     >>> "tflite_2step" in found.contracts, "ort_f32" in found.contracts
     (True, False)
     """
+    if not callable(device):
+        raise TypeError(f"device is {type(device).__name__}, allowed: a function of arrays")
     if isinstance(description, Mapping):
-        subject = _octet._MatchSubject(json.dumps(dict(description), default=lambda number: number.item()))
+        subject = _octet._MatchSubject(json.dumps(dict(description), default=_plain))
     else:
+        if not isinstance(description, (str, os.PathLike)):
+            raise TypeError(f"description is {type(description).__name__}, allowed: a dict or a path")
         path = os.fspath(description)
         if path.endswith((".tflite", ".onnx")):
             subject = _octet._MatchSubject.from_model(path)
         else:
             with open(path, encoding="utf-8") as file:
                 subject = _octet._MatchSubject(file.read())
-    given = subject.propose(probes)
+    given = subject.propose(integer("probes", probes, 32))
     outputs = _outputs(device, given)
     while True:
         found, text, more = subject.judge(given, outputs)

@@ -99,8 +99,8 @@ class Network(_octet.Network):
                  profile: str = "") -> None:
         bar = progress_bar(True, 100, "%") if progress is True else None
         model = _path_or_bytes(model)
-        if not isinstance(model, bytes) and not os.path.exists(model):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(model))
+        if not isinstance(model, bytes):
+            _need_file(model)
         threads, memory_limit = integer("threads", threads, 32), integer("memory_limit", memory_limit)
         if memory_limit < 0:
             raise ValueError(f"memory_limit is {memory_limit}, allowed: 0 (no limit) and above")
@@ -142,7 +142,10 @@ class Network(_octet.Network):
                 raise TypeError(f"feeds is no dict, and the network takes {len(self.inputs)} inputs: "
                                 f"run({{{', '.join(repr(info.name) + ': …' for info in self.inputs)}}}), or call the network")
             feeds = {self.inputs[0].name: feeds}
-        return super().run(dict(feeds), list(outputs))
+        if isinstance(outputs, str):
+            raise TypeError(f"outputs is {outputs!r}, allowed: a list of names")
+        return super().run({text("a name in feeds", name): value for name, value in feeds.items()},
+                           [text("a name in outputs", name) for name in outputs])
 
     def __enter__(self) -> "Network":
         return self
@@ -157,7 +160,7 @@ class Network(_octet.Network):
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes it with its packed weights and plans, for a start in milliseconds: `octet.Network(path)`."""
-        folder = os.path.dirname(os.path.abspath(path))
+        folder = os.path.dirname(os.path.abspath(_path("path", path)))
         if not os.path.isdir(folder):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
         super().save(path)
@@ -200,6 +203,32 @@ class Network(_octet.Network):
         rows = [(kind, info.name, "×".join(map(str, info.shape)), info.dtype, *(("", "") if info.scale is None else (f"{info.scale:.6g}", info.zero_point)))
                 for kind, infos in (("input", self.inputs), ("output", self.outputs)) for info in infos]
         return f"<b>octet.Network</b> ({self.framework})" + html_table(("", "name", "shape", "dtype", "scale", "zero point"), rows)
+
+
+def refused_nodes(model: Union[str, "os.PathLike[str]"]) -> List[Tuple[int, str]]:
+    """(number, reason) of each node for which octet.Network would refuse a file; none: it runs."""
+    _need_file(_path("model", model))
+    return _octet.refused_nodes(model)
+
+
+def need_network(net: Any) -> None:
+    """Raises TypeError unless an argument is a network."""
+    if not isinstance(net, Network):
+        raise TypeError(f"net is {type(net).__name__}, allowed: an octet.Network")
+
+
+def _path(who: str, value: Any) -> Union[str, "os.PathLike[str]"]:
+    """The name of a file that an argument is."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{who} is {type(value).__name__}, allowed: a path")
+    if not os.fspath(value):
+        raise ValueError(f"{who} is '', allowed: the name of a file")
+    return value
+
+
+def _need_file(path: Union[str, "os.PathLike[str]"]) -> None:
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
 
 
 def _path_or_bytes(model: Any) -> Union[str, bytes, "os.PathLike[str]"]:

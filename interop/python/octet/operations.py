@@ -31,14 +31,14 @@ import numpy as np
 from . import _octet
 from ._octet import Weights as Weights
 from .arguments import (Array as Array, Numbers, PostOps, axis_of, floats, function_last, given, integer, need_rank, own_type, padded,
-                        padding_of, per_side, positions, sums)
+                        padding_of, per_side, positions, real, several, sums, text)
 
 _Sizes = Union[int, Sequence[int]]
 
 
 def _channels_first(values: Any, layout: str) -> Array:
     x: Array = np.asarray(values)
-    if layout.lower() in ("nchw", "nc", "ncw", "ncdhw"):
+    if text("layout", layout).lower() in ("nchw", "nc", "ncw", "ncdhw"):
         return x
     if layout.lower() in ("nhwc", "nwc", "ndhwc"):
         return np.moveaxis(x, -1, 1)
@@ -56,7 +56,7 @@ def _need_rank(x: Array, rank: int) -> None:
 
 def _weights(w: Any, layout: str = "oihw") -> Tuple[Array, Optional[Weights]]:
     """The array with output channels first, and the Weights that it is of."""
-    layout = layout.lower()
+    layout = text("weights_layout", layout).lower()
     if isinstance(w, Weights):
         if layout[:2] != "oi":
             raise ValueError(f"weights_layout is '{layout}', allowed for octet.Weights: oihw")
@@ -215,6 +215,8 @@ def linear(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, rule: str = "
     [[5]]
     """
     x = np.asarray(x)
+    if x.ndim == 0:
+        raise ValueError("x has 0 dimensions, allowed: 1 or more")
     rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 else x
     words = given(locals())
     w, kept = _weights(w)
@@ -264,7 +266,7 @@ def quantize(x: Any, *, scale: Any, zero_point: Any = 0, dtype: Any = "int8", ax
     [1, -1]
     """
     words = {"rule": rule, "y_scale": scale, "y_zero_point": zero_point}
-    return _reordered(np.asarray(x, np.float32), dtype, axis, words)
+    return _reordered(_octet.as_floats(x, "x"), dtype, axis, words)
 
 
 def dequantize(x: Any, *, scale: Any, zero_point: Any = 0, axis: Any = None) -> Array:
@@ -393,7 +395,7 @@ def eltwise(x: Any, function: str, *, alpha: float = 0, beta: float = 0, dtype: 
     """
     words = given(locals())
     x, function = function_last(function, x)
-    return _octet.run("eltwise", {"x": x}, {"algorithm": function, "alpha": float(alpha), "beta": float(beta)}, words, None, dtype)
+    return _octet.run("eltwise", {"x": x}, {"algorithm": function, "alpha": real("alpha", alpha), "beta": real("beta", beta)}, words, None, dtype)
 
 
 def binary(x: Any, y: Any, function: str, *, dtype: Any = None, rule: str = "automatic", multiplier: Numbers = None,
@@ -439,8 +441,8 @@ def sum(xs: Sequence[Any], scales: Any = None, *, dtype: Any = None, rule: str =
     >>> sum([np.array([1, 2], np.int8), np.array([10, 100], np.int8)], [1, 0.5]).tolist()
     [6, 52]
     """
-    factors = {} if scales is None else {"factors": tuple([float(s) for s in np.ravel(scales)])}
-    return _octet.run("sum", list(xs), factors, given(locals()), None, dtype)
+    factors = {} if scales is None else {"factors": tuple([real("scales", s) for s in np.ravel(scales)])}
+    return _octet.run("sum", several("xs", xs), factors, given(locals()), None, dtype)
 
 
 def _normalized(operation: str, x: Array, mean: Any, variance: Any, statistics: Tuple[int, ...], scale: Any, shift: Any,
@@ -449,7 +451,7 @@ def _normalized(operation: str, x: Array, mean: Any, variance: Any, statistics: 
                "scale": floats(scale, "scale", channels), "shift": floats(shift, "shift", channels)}
     flags = [flag for flag, is_set in (("use_global_stats", mean is not None or variance is not None), ("use_scale", scale is not None),
                                        ("use_shift", shift is not None), ("fuse_norm_relu", relu)) if is_set]
-    return _octet.run(operation, {"x": x, **vectors}, {"epsilon": float(epsilon), "flags": "+".join(flags) or "none"}, words, x.shape,
+    return _octet.run(operation, {"x": x, **vectors}, {"epsilon": real("epsilon", epsilon), "flags": "+".join(flags) or "none"}, words, x.shape,
                       own_type(x) if words["rule"] == "none" else None, keep_order=operation == "batch_normalization")
 
 
@@ -510,7 +512,7 @@ def concat(xs: Sequence[Any], axis: int = 0, *, scales: Any = None, zero_points:
     [2, 3]
     """
     words = dict(given(locals()), scales=scales)
-    arrays = [x if isinstance(x, np.ndarray) else _octet.as_array(x, f"x{i}") for i, x in enumerate(xs)]
+    arrays = [x if isinstance(x, np.ndarray) else _octet.as_array(x, f"x{i}") for i, x in enumerate(several("xs", xs))]
     shapes = [x.shape or (1,) for x in arrays]
     if not shapes or any([len(shape) != len(shapes[0]) for shape in shapes]):
         return _octet.run("concat", arrays, {}, words)  # says what is wrong
@@ -561,8 +563,8 @@ def reduce(x: Any, function: str, axis: Any = None, *, keep_dims: bool = False, 
     x, function = function_last(function, x)
     x = _octet.as_array(x, "x")
     shape = x.shape or (1,)
-    axes = {axis_of(int(a), len(shape)) for a in ([] if axis is None else np.atleast_1d(axis))} or range(len(shape))
+    axes = {axis_of(a, len(shape)) for a in ([] if axis is None else np.atleast_1d(axis))} or range(len(shape))
     sizes = tuple([1 if d in axes else size for d, size in enumerate(shape)])
-    y = _octet.run("reduction", {"x": x}, {"algorithm": function, "p": float(p), "epsilon": float(epsilon)}, words, sizes, dtype,
+    y = _octet.run("reduction", {"x": x}, {"algorithm": function, "p": real("p", p), "epsilon": real("epsilon", epsilon)}, words, sizes, dtype,
                    keep_order=False)
     return y.reshape(sizes if keep_dims else [size for d, size in enumerate(shape) if d not in axes])

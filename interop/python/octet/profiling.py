@@ -7,7 +7,8 @@ import html
 from typing import Any, Dict, List
 
 from .drawing import graph_svg, html_page, pyplot
-from .network import Network, Node, progress_bar
+from .arguments import integer
+from .network import Network, Node, need_network, progress_bar
 
 
 class Profile:
@@ -74,7 +75,8 @@ def profile(net: Network, *values: Any, repeat: int = 10, progress: bool = False
 
     progress: a bar of tqdm, where that is installed.
     """
-    if repeat < 1:
+    need_network(net)
+    if integer("repeat", repeat, 32) < 1:
         raise ValueError(f"repeat is {repeat}, allowed: 1 or more")
     nodes, inputs = net.nodes, net._by_name(values, feeds)
     if not progress:
@@ -90,6 +92,7 @@ def profile(net: Network, *values: Any, repeat: int = 10, progress: bool = False
 
 def explain(net: Network) -> str:
     """What each operator runs on, with its plan and what was refused."""
+    need_network(net)
     lines = []
     for node in net.nodes:
         shape = "x".join(map(str, node.shape))

@@ -71,7 +71,11 @@ data_type type_of(const py::dtype &dtype, const std::string &who) {
 }
 
 data_type type_of(const py::object &dtype, const std::string &who) {
-    return type_of(py::dtype::from_args(dtype), who);
+    try {
+        return type_of(py::dtype::from_args(dtype), who);
+    } catch (const py::error_already_set &) { // NumPy knows no such type
+        throw py::type_error(who + " is " + py::cast<std::string>(py::repr(dtype)) + ", allowed: " + names());
+    }
 }
 
 py::array array_of(const py::handle &object, const std::string &who) {

@@ -185,8 +185,11 @@ public:
     explicit chain(attributes &result) : result_(result) {}
 
     void append(const py::handle &stage) {
-        const py::tuple parts =
-            py::isinstance<py::str>(stage) ? py::make_tuple(stage) : py::cast<py::tuple>(stage);
+        py::tuple parts;
+        if (py::isinstance<py::str>(stage))
+            parts = py::make_tuple(stage);
+        else if (py::isinstance<py::tuple>(stage) || py::isinstance<py::list>(stage))
+            parts = py::cast<py::tuple>(stage);
         if (parts.empty() || !py::isinstance<py::str>(parts[0]))
             throw py::type_error("post_ops: " + py::cast<std::string>(py::repr(stage)) +
                                  " does not begin with a name");
@@ -209,6 +212,9 @@ public:
         else if (parts.size() > 1 && py::hasattr(parts[1], "shape") &&
                  !py::cast<py::tuple>(parts[1].attr("shape")).empty())
             append_binary(name, parts[1]);
+        else if (parts.size() > 4)
+            throw py::value_error("post_ops: '" + name + "' has " + std::to_string(parts.size() - 1) +
+                                  " values, allowed: up to 3");
         else
             ops_.append_eltwise(number(parts, 3, 1.), algorithm_of("eltwise_", name), number(parts, 1, 0.),
                                 number(parts, 2, 0.));
@@ -298,6 +304,9 @@ attributes attributes_of(const py::dict &options, const channel_masks &masks, st
         chain c(result);
         if (py::isinstance<py::str>(*stages))
             c.append(*stages);
+        else if (!py::isinstance<py::iterable>(*stages))
+            throw py::type_error("post_ops is " + py::cast<std::string>(py::repr(*stages)) +
+                                 ", allowed: a name, or a list of names and tuples");
         else
             for (const py::handle stage : *stages)
                 c.append(stage);

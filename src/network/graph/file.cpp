@@ -74,6 +74,8 @@ std::size_t utf8_length(const std::string &text, std::size_t begin) {
 shared_bytes map_file(const std::string &path) {
     if (path.find('\0') != std::string::npos) // the system would take what is before it
         refuse(std::string(path.c_str()) + ": a zero byte follows in the name, which no file has");
+    if (path.empty())
+        refuse("a model's name is '', allowed: the name of a file");
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
         refuse(path + ": does not exist");
