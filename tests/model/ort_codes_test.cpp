@@ -152,9 +152,9 @@ TEST(OrtCodes, AConvolutionOnCodesTakesComputedWeights) {
     EXPECT_EQ(results[0], results[1]);
 }
 
-/// Equal constants of one element are one, of equal dimensions, and a scale that is read elsewhere forms no product of blocks.
+/// Equal constants of one element are one, of equal dimensions, unless they are computed, and a scale that is read elsewhere forms no product of blocks.
 TEST(OrtCodes, AProductOfBlocksHasAScaleOfItsOwn) {
-    const auto left = [](float factor, const b::dims &dims) {
+    const auto left = [](float factor, const b::dims &dims, bool is_computed = false) {
         b m(17);
         m.input<float>("x", {3, 4});
         m.constant<std::int8_t>("codes", {4, 2}, {1, -2, 3, 4, -5, 6, 7, 8});
@@ -163,7 +163,11 @@ TEST(OrtCodes, AProductOfBlocksHasAScaleOfItsOwn) {
         m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
         m.node("MatMul", {"x", "w"}, {"product"});
         m.node("Tanh", {"product"}, {"t"});
-        m.constant<float>("factor", dims, {factor});
+        if (is_computed) {
+            m.constant<float>("negative", dims, {-factor});
+            m.node("Neg", {"negative"}, {"factor"});
+        } else
+            m.constant<float>("factor", dims, {factor});
         m.node("Mul", {"t", "factor"}, {"y"});
         m.output("y");
         return operators_left(m);
@@ -171,6 +175,7 @@ TEST(OrtCodes, AProductOfBlocksHasAScaleOfItsOwn) {
     EXPECT_EQ(left(0.5f, {}), "MatMulNBits Tanh Mul");
     EXPECT_EQ(left(0.25f, {1}), "MatMulNBits Tanh Mul");
     EXPECT_EQ(left(0.25f, {}), "DequantizeLinear MatMul Tanh Mul");
+    EXPECT_EQ(left(0.25f, {}, true), "MatMulNBits Tanh Mul");
 }
 
 TEST(OrtCodes, AConstantOfWhereGetsCodesThoughTheNetworkGivesTheChoice) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "network/passes/ort/ort_graph.hpp"
 
@@ -113,7 +114,10 @@ private:
         symbols &result = all_[at(y)];
         memory::dims sizes(result.size(), 1);
         std::fill(result.begin(), result.end(), known);
-        for (const int x : n.inputs) {
+        static const std::set<std::string> with_places = {"Pad", "Slice", "Tile", "Resize", "Split"};
+        const std::size_t operands = with_places.count(n.op) != 0 ? 1 : n.inputs.size();
+        for (std::size_t k = 0; k < operands; k++) {
+            const int x = n.inputs[k];
             if (x < 0 || dims(x).size() > result.size())
                 continue;
             const std::size_t offset = result.size() - dims(x).size();
@@ -287,6 +291,8 @@ private:
 
     /// A size that one part has in the file is that of all, but for the dimension along which they lie.
     void concatenation(const node &n, int y) {
+        if (n.op == "Concat" && n.inputs.size() == 1)
+            return same(n, y);
         symbols &result = all_[at(y)];
         const auto rank = static_cast<std::int64_t>(result.size());
         std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);

@@ -23,9 +23,9 @@ class ort_graph : public graph_editor {
 public:
     /// `from_sizes`: constants that the network computes from open sizes, if there may be such.
     ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr,
-              bool qdq_is_int8_allowed = false)
+              bool qdq_is_int8_allowed = false, std::set<int> *folded = nullptr)
         : graph_editor(g), evaluate(e), is_int8_allowed(qdq_is_int8_allowed), from_sizes_(from_sizes),
-          first_inserted_(count()) {
+          folded_(folded), first_inserted_(count()) {
         find_symbols();
     }
 
@@ -93,7 +93,8 @@ public:
     /// Whether a scalar is a value, nearly.
     bool is_value(int t, double value) const;
 
-    /// How many nodes read a constant, or one of equal value and rank, if it has one float: they are one there (ConstantSharing).
+    /// How many nodes read a constant, or one of equal value and rank, if it has one float and neither was computed: they are one there
+    /// (ConstantSharing, which comes before ConstantFolding).
     std::size_t readers_of_constant(int t);
 
     /// Whether two dimensions are known to be equal: both sizes are in the file, or both are open and of one name.
@@ -140,6 +141,11 @@ public:
     void become(int i, const char *op, std::vector<int> inputs) {
         become(i, node{op, std::move(inputs), {}, {}});
     }
+    /// A constant has been computed.
+    void note_folded(int t) {
+        if (folded_)
+            folded_->insert(t);
+    }
     /// A tensor gets another shape, and so does what is computed of it.
     void give_shape(int t, const memory::dims &shape);
     void set_input(int i, std::size_t k, int t);
@@ -155,6 +161,7 @@ private:
     void find_symbols();
 
     const sized_constants *from_sizes_;
+    std::set<int> *folded_;    ///< constants that a pass has computed
     const int first_inserted_; ///< node
     mutable std::vector<int> order_of_visits_;
     mutable std::size_t visits_at_ = 0; ///< changes when it was found

@@ -86,6 +86,7 @@ void compute(ort_graph &g, int i) {
     tensor &constant = all.tensors[static_cast<std::size_t>(y)];
     constant.data = std::move(data);
     constant.is_constant = true;
+    g.note_folded(y);
 }
 
 /// Sizes that the file leaves open are no constants.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "network/passes/ort/ort_graph.hpp"
 
@@ -111,8 +112,9 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
                                       bool is_int8_allowed) {
     ort_history history;
     keep_unread(g);
+    std::set<int> folded;
     std::optional<ort_graph> editor;
-    editor.emplace(g, evaluate, &from_sizes, is_int8_allowed);
+    editor.emplace(g, evaluate, &from_sizes, is_int8_allowed, &folded);
     for (const stage_facts &now : stages) {
         bool has_changed = true;
         for (int step = now.first_step; has_changed && step < now.first_step + now.most_steps; step++) {
@@ -124,7 +126,7 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
                 if (!editor->finish())
                     continue;
                 count_change(g);
-                editor.emplace(g, evaluate, &from_sizes, is_int8_allowed);
+                editor.emplace(g, evaluate, &from_sizes, is_int8_allowed, &folded);
                 has_changed = true;
                 history.passes.push_back(std::string(now.name) + "." + std::to_string(step) + " " + t.name);
             }
