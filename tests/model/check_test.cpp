@@ -17,7 +17,7 @@
 #include "support/levels.hpp"
 #include "support/paths.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 using nlohmann::json;
@@ -528,4 +528,4 @@ TEST_F(CheckSharedTest, Models) {
 }
 
 } // namespace
-} // namespace octet::check
+} // namespace octet::vectors

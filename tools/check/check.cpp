@@ -7,7 +7,7 @@
 #include "base/options.hpp"
 #include "base/print.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 struct file_kind {
@@ -75,4 +75,4 @@ bool check_file(const std::string &path, const options &opt, std::ostream &out, 
     }
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -15,7 +15,7 @@
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 
 /// Which implementations a case may run on. `ref` caps the ISA so that nothing else is chosen.
 enum class implementation { any, ref, jit };
@@ -88,4 +88,4 @@ struct operator_case {
 /// operator.
 void replay(const operator_case &c, const options &opt, report &results);
 
-} // namespace octet::check
+} // namespace octet::vectors

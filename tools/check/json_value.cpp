@@ -6,7 +6,7 @@
 
 #include "base/print.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// strtof and strtod, by type.
@@ -91,4 +91,4 @@ std::int64_t json_value::integer(std::int64_t lowest, std::int64_t highest) cons
 float json_value::f32() const { return number<float>(*this, value_); }
 double json_value::f64() const { return number<double>(*this, value_); }
 
-} // namespace octet::check
+} // namespace octet::vectors

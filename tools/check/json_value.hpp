@@ -13,7 +13,7 @@
 
 #include "octet/error.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 
 /// The file is not what its format says, as opposed to Octet failing on it.
 struct malformed_file : error {
@@ -76,4 +76,4 @@ private:
     std::string place_;
 };
 
-} // namespace octet::check
+} // namespace octet::vectors

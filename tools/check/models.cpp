@@ -12,7 +12,7 @@
 
 #include "check/check.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// CRC-32 as the goldens write it: 8 hexadecimal digits.
@@ -231,4 +231,4 @@ void replay_models(const vector_file &file, const options &opt, report &results)
         results.note("operator outputs compared: " + counts);
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

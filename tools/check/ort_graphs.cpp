@@ -13,7 +13,7 @@
 #include "check/check.hpp"
 #include "files/npz.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 class graph_replay {
@@ -190,4 +190,4 @@ void replay_ort_graphs(const vector_file &file, const options &opt, report &resu
         graph_replay(c, file, opt).replay(results);
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -7,7 +7,7 @@
 
 #include "check/check.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// Names of the file: an input is a tensor of the case or one of its parameters; "x_scale" and "x_zero_point"
@@ -237,4 +237,4 @@ void replay_ort_operators(const vector_file &file, const options &opt, report &r
     }
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -8,7 +8,7 @@
 #include "base/tensor_text.hpp"
 #include "check/check.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// An element in words: integers as they are, floats with all their digits.
@@ -171,4 +171,4 @@ void replay(const operator_case &c, const options &opt, report &results) {
     }
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

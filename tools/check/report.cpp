@@ -9,7 +9,7 @@
 #include "base/print.hpp"
 #include "octet/error.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 const char *const clear_line = "\r\033[K";
@@ -141,4 +141,4 @@ tools::json report::to_json(const row &total) const {
     return object;
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -10,7 +10,7 @@
 
 #include "base/json.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 
 class report {
 public:
@@ -58,4 +58,4 @@ private:
     std::vector<std::string> notes_;
 };
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -12,7 +12,7 @@
 #include "common/rounding.hpp"
 #include "common/rules.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// The parameters of a rule, as in the file.
@@ -256,4 +256,4 @@ void replay_requantization(const vector_file &file, const options &opt, report &
     replay_scalar_arithmetic(file.root(), results);
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

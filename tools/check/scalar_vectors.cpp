@@ -6,7 +6,7 @@
 #include "check/check.hpp"
 #include "common/fixed_point.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 // ---- Derivations from three scales.
@@ -130,4 +130,4 @@ void replay_scalar_arithmetic(const json_value &root, report &results) {
             replay_primitive(p, results);
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -7,7 +7,7 @@
 
 #include "octet/octet.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// A multiplier as recorded under two names (lists: one entry per channel), and as Octet derives it.
@@ -238,4 +238,4 @@ std::string litert_derivation_complaint(const operator_record &r, const std::str
     return scale_complaint(r);
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -8,7 +8,7 @@
 
 #include "check/vector_file.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 
 struct operator_record {
     std::string op;
@@ -21,4 +21,4 @@ std::string derivation_complaint(const operator_record &r);
 /// What is wrong with a case of LiteRT's default runtime; `path` says which of its kernels made one: xnnpack, builtin.
 std::string litert_derivation_complaint(const operator_record &r, const std::string &path);
 
-} // namespace octet::check
+} // namespace octet::vectors

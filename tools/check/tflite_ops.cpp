@@ -6,7 +6,7 @@
 #include "check/tflite_derivations.hpp"
 #include "octet/profile.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// Inputs that a model holds as constants, by position; the others are activations.
@@ -136,4 +136,4 @@ void replay_tflite_operators(const vector_file &file, const options &opt, report
     }
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -8,7 +8,7 @@
 
 #include "base/files.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 namespace {
 
 /// Bytes of a dense tensor. No record of a sane file is larger than its blob, so larger products need no
@@ -121,4 +121,4 @@ std::vector<std::uint8_t> vector_file::read_blob() const {
     return tools::read_file(std::filesystem::path(path_).replace_extension(".bin").string());
 }
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -12,7 +12,7 @@
 #include "check/json_value.hpp"
 #include "octet/graph.hpp"
 
-namespace octet::check {
+namespace octet::vectors {
 
 /// Bytes that belong to someone else.
 struct byte_view {
@@ -54,4 +54,4 @@ private:
 
 data_type type_from_text(const json_value &text); ///< "s8", "u8", "s16", "s32", "f32"
 
-} // namespace octet::check
+} // namespace octet::vectors

@@ -18,7 +18,7 @@ void add_check_command(CLI::App &app) {
     struct arguments {
         std::string file, impl;
         machine_options machine;
-        check::options opt;
+        vectors::options opt;
         bool is_json = false;
     };
     const auto args = std::make_shared<arguments>();
@@ -41,7 +41,8 @@ void add_check_command(CLI::App &app) {
     command.footer("Exit code 0: nothing failed; 1: some case failed; 2: the file cannot be replayed.");
     command.callback([args] {
         if (!args->impl.empty())
-            args->opt.impl = args->impl == "ref" ? check::implementation::ref : check::implementation::jit;
+            args->opt.impl =
+                args->impl == "ref" ? vectors::implementation::ref : vectors::implementation::jit;
         args->opt.show_progress = isatty(STDERR_FILENO) != 0;
         apply(args->machine);
         if (!args->opt.profile.empty())
@@ -50,7 +51,7 @@ void add_check_command(CLI::App &app) {
         if (args->is_json)
             reserve_standard_output();
         const bool is_good =
-            check::check_file(args->file, args->opt, std::cout, args->is_json ? &object : nullptr);
+            vectors::check_file(args->file, args->opt, std::cout, args->is_json ? &object : nullptr);
         if (args->is_json)
             print(object);
         if (!is_good)

@@ -189,11 +189,11 @@ void run(const run_options &options) {
         print_results(profile, results, options.trace, written);
     bool is_good = results.are_equal();
     if (options.check) {
-        check::options only;
+        vectors::options only;
         only.op = std::filesystem::path(options.net.model).stem().string();
         if (!options.json)
             std::cout << "\ngoldens of " << goldens << '\n';
-        is_good &= check::check_file(goldens, only, std::cout, options.json ? &object["check"] : nullptr);
+        is_good &= vectors::check_file(goldens, only, std::cout, options.json ? &object["check"] : nullptr);
     }
     if (options.json)
         print(object);
