@@ -10,7 +10,7 @@ TOPICS = {
     "networks": ["network", "quantize"], "graphs": ["graph", "onnx_graph", "shared_bytes"], "contracts": ["contract", "profile"],
     "common": ["primitive"], "products": ["convolution", "deconvolution", "inner_product", "matmul"],
     "elementwise": ["eltwise", "binary", "prelu", "sum", "concat"], "windows": ["pooling", "resampling", "reduction"],
-    "normalizations": ["batch_normalization", "layer_normalization", "softmax"], "reorder": ["reorder"],
+    "normalizations": ["normalization", "batch_normalization", "layer_normalization", "softmax"], "reorder": ["reorder"],
     "attributes": ["primitive_attr"], "rules": ["requantization"],
     "types": ["types"], "memory": ["memory"], "engines": ["engine"],
     "settings": ["settings", "primitive_cache", "float_environment", "thread_loan", "version"], "errors": ["error"], "problems": ["problem", "problem_parts", "example_problems"],

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-#include "octet/primitive.hpp"
+#include "octet/normalization.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -20,44 +20,24 @@ inline namespace v0 {
 /// Attributes  post-ops.
 struct OCTET_API batch_normalization_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
-    struct OCTET_API desc {
+    struct OCTET_API desc : public normalization_desc {
         /// `data`: src and dst (oneDNN 2.x).
         ///@{
+        explicit desc(const normalization_desc &common) : normalization_desc(common) {}
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, float epsilon,
-             normalization_flags flags);
+             normalization_flags flags)
+            : normalization_desc{prop, src, dst, epsilon, flags} {}
         desc(prop_kind prop, const memory::desc &data, float epsilon, normalization_flags flags)
             : desc(prop, data, data, epsilon, flags) {}
         ///@}
 
-        /// What the constructor was given.
-        ///@{
-        prop_kind prop;
-        memory::desc src, dst;
-        float epsilon;
-        normalization_flags flags;
-        ///@}
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
-        primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
-        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &dst,
-                       float epsilon, normalization_flags flags, const primitive_attr &attr = {},
-                       bool allow_empty = false);
-        ///@}
-        /// Of mean and variance; zero descriptors if they are not arguments.
-        ///@{
-        memory::desc mean_desc() const { return arg_desc(OCTET_ARG_MEAN); }
-        memory::desc variance_desc() const { return arg_desc(OCTET_ARG_VARIANCE); }
-        ///@}
-    };
+    using primitive_desc = normalization_primitive_desc<desc>;
 
     batch_normalization_forward() = default;
     /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.

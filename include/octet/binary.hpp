@@ -29,7 +29,8 @@ struct OCTET_API binary : public primitive {
     struct OCTET_API desc {
         /// `alg`: binary_*.
         ///@{
-        desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst);
+        desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst)
+            : alg(alg), src0(src0), src1(src1), dst(dst) {}
         ///@}
 
         /// What the constructor was given.
@@ -37,20 +38,21 @@ struct OCTET_API binary : public primitive {
         algorithm alg;
         memory::desc src0, src1, dst;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, algorithm alg, const memory::desc &src0, const memory::desc &src1,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
+            : primitive_desc_of(desc(alg, src0, src1, dst), attr, e, allow_empty) {}
         ///@}
     };
 

@@ -5,6 +5,75 @@
 namespace octet {
 inline namespace v0 {
 
+/// The tensors and sizes of a convolution or deconvolution.
+struct OCTET_API convolution_desc {
+    /// Sizes have one value per spatial dimension, outermost first. Without `bias` there is none, without
+    /// `dilates` they are 0. `padding` has one value; oneDNN 2.x passes it.
+    ///@{
+    convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+                     const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
+                     const memory::dims &padding_l, const memory::dims &padding_r,
+                     padding_kind padding = padding_kind::zero);
+    convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+                     const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
+                     const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+    convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+                     const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
+                     const memory::dims &dilates, const memory::dims &padding_l,
+                     const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+    convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+                     const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
+                     const memory::dims &padding_l, const memory::dims &padding_r,
+                     padding_kind padding = padding_kind::zero);
+    ///@}
+
+    /// What the constructor was given; absent tensors are zero descriptors.
+    ///@{
+    prop_kind prop;
+    algorithm alg;
+    memory::desc src, weights, bias, dst;
+    memory::dims strides, dilates, padding_l, padding_r;
+    ///@}
+};
+
+/// The primitive descriptor of a convolution or deconvolution that `Desc` describes.
+template <typename Desc> struct convolution_primitive_desc : public primitive_desc_of<Desc> {
+    using primitive_desc_of<Desc>::primitive_desc_of;
+    convolution_primitive_desc() = default;
+    /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+    ///@{
+    convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                               const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
+                               const memory::dims &strides, const memory::dims &padding_l,
+                               const memory::dims &padding_r, const primitive_attr &attr = {},
+                               bool allow_empty = false)
+        : primitive_desc_of<Desc>({prop, alg, src, weights, bias, dst, strides, padding_l, padding_r}, attr,
+                                  e, allow_empty) {}
+    convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                               const memory::desc &weights, const memory::desc &dst,
+                               const memory::dims &strides, const memory::dims &padding_l,
+                               const memory::dims &padding_r, const primitive_attr &attr = {},
+                               bool allow_empty = false)
+        : primitive_desc_of<Desc>({prop, alg, src, weights, dst, strides, padding_l, padding_r}, attr, e,
+                                  allow_empty) {}
+    convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                               const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
+                               const memory::dims &strides, const memory::dims &dilates,
+                               const memory::dims &padding_l, const memory::dims &padding_r,
+                               const primitive_attr &attr = {}, bool allow_empty = false)
+        : primitive_desc_of<Desc>(
+              {prop, alg, src, weights, bias, dst, strides, dilates, padding_l, padding_r}, attr, e,
+              allow_empty) {}
+    convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                               const memory::desc &weights, const memory::desc &dst,
+                               const memory::dims &strides, const memory::dims &dilates,
+                               const memory::dims &padding_l, const memory::dims &padding_r,
+                               const primitive_attr &attr = {}, bool allow_empty = false)
+        : primitive_desc_of<Desc>({prop, alg, src, weights, dst, strides, dilates, padding_l, padding_r},
+                                  attr, e, allow_empty) {}
+    ///@}
+};
+
 /// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated; and that of f32.
 ///
 ///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
@@ -31,66 +100,16 @@ inline namespace v0 {
 /// Errors   invalid_arguments: shapes disagree (both are named); unimplemented: no implementation takes it.
 struct OCTET_API convolution_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
-    struct OCTET_API desc {
-        /// Sizes have one value per spatial dimension, outermost first. Without `bias` there is none, without
-        /// `dilates` they are 0. `padding` has one value; oneDNN 2.x passes it.
-        ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &padding_l, const memory::dims &padding_r,
-             padding_kind padding = padding_kind::zero);
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
-             const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r,
-             padding_kind padding = padding_kind::zero);
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
-             const memory::dims &padding_l, const memory::dims &padding_r,
-             padding_kind padding = padding_kind::zero);
-        ///@}
-
-        /// What the constructor was given; absent tensors are zero descriptors.
-        ///@{
-        prop_kind prop;
-        algorithm alg;
-        memory::desc src, weights, bias, dst;
-        memory::dims strides, dilates, padding_l, padding_r;
-        ///@}
+    struct OCTET_API desc : public convolution_desc {
+        using convolution_desc::convolution_desc;
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
-        primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
-        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                       const memory::dims &strides, const memory::dims &padding_l,
-                       const memory::dims &padding_r, const primitive_attr &attr = {},
-                       bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                       const memory::dims &padding_l, const memory::dims &padding_r,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                       const memory::dims &strides, const memory::dims &dilates,
-                       const memory::dims &padding_l, const memory::dims &padding_r,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                       const memory::dims &dilates, const memory::dims &padding_l,
-                       const memory::dims &padding_r, const primitive_attr &attr = {},
-                       bool allow_empty = false);
-        ///@}
+    struct OCTET_API primitive_desc : public convolution_primitive_desc<desc> {
+        using convolution_primitive_desc::convolution_primitive_desc;
 
         /// Accumulators, in units of products of codes.
         struct range {

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-#include "octet/primitive.hpp"
+#include "octet/convolution.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -18,67 +18,15 @@ inline namespace v0 {
 /// Layouts, types, attributes, errors   as in convolution_forward; products of f32 are added by id, ih, iw, ic.
 struct OCTET_API deconvolution_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
-    struct OCTET_API desc {
-        /// Sizes have one value per spatial dimension, outermost first. Without `bias` there is none, without
-        /// `dilates` they are 0. `padding` has one value; oneDNN 2.x passes it.
-        ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &padding_l, const memory::dims &padding_r,
-             padding_kind padding = padding_kind::zero);
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
-             const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r,
-             padding_kind padding = padding_kind::zero);
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
-             const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
-             const memory::dims &padding_l, const memory::dims &padding_r,
-             padding_kind padding = padding_kind::zero);
-        ///@}
-
-        /// What the constructor was given; absent tensors are zero descriptors.
-        ///@{
-        prop_kind prop;
-        algorithm alg;
-        memory::desc src, weights, bias, dst;
-        memory::dims strides, dilates, padding_l, padding_r;
-        ///@}
+    struct OCTET_API desc : public convolution_desc {
+        using convolution_desc::convolution_desc;
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
-        primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
-        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                       const memory::dims &strides, const memory::dims &padding_l,
-                       const memory::dims &padding_r, const primitive_attr &attr = {},
-                       bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                       const memory::dims &padding_l, const memory::dims &padding_r,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                       const memory::dims &strides, const memory::dims &dilates,
-                       const memory::dims &padding_l, const memory::dims &padding_r,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                       const memory::dims &dilates, const memory::dims &padding_l,
-                       const memory::dims &padding_r, const primitive_attr &attr = {},
-                       bool allow_empty = false);
-        ///@}
-    };
+    using primitive_desc = convolution_primitive_desc<desc>;
 
     deconvolution_forward() = default;
     /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.

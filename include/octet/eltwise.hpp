@@ -31,7 +31,8 @@ struct OCTET_API eltwise_forward : public primitive {
         /// `alg`: eltwise_*; `alpha` and `beta` are its parameters (doc/eltwise.md), 0 where it has none.
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, float alpha,
-             float beta = 0.f);
+             float beta = 0.f)
+            : prop(prop), alg(alg), src(src), dst(dst), alpha(alpha), beta(beta) {}
         desc(prop_kind prop, algorithm alg, const memory::desc &data, float alpha = 0.f, float beta = 0.f)
             : desc(prop, alg, data, data, alpha, beta) {} ///< oneDNN 2.x
         ///@}
@@ -43,21 +44,22 @@ struct OCTET_API eltwise_forward : public primitive {
         memory::desc src, dst;
         float alpha, beta;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, float alpha = 0.f, float beta = 0.f,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
+                       const primitive_attr &attr = {}, bool allow_empty = false)
+            : primitive_desc_of(desc(prop, alg, src, dst, alpha, beta), attr, e, allow_empty) {}
         ///@}
     };
 

@@ -26,28 +26,35 @@ struct OCTET_API matmul : public primitive {
         /// Without `bias` there is none.
         ///@{
         desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-             const memory::desc &dst);
-        desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
+             const memory::desc &dst)
+            : src(src), weights(weights), bias(bias), dst(dst) {}
+        desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
+            : desc(src, weights, memory::desc(), dst) {}
         ///@}
 
         /// What the constructor was given; absent tensors are zero descriptors.
         ///@{
         memory::desc src, weights, bias, dst;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
         primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
                        const memory::desc &bias, const memory::desc &dst, const primitive_attr &attr = {},
-                       bool allow_empty = false);
+                       bool allow_empty = false)
+            : primitive_desc_of(desc(src, weights, bias, dst), attr, e, allow_empty) {}
         primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
+            : primitive_desc_of(desc(src, weights, dst), attr, e, allow_empty) {}
         ///@}
     };
 

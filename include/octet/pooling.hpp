@@ -33,11 +33,15 @@ struct OCTET_API pooling_forward : public primitive {
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &padding_l,
-             const memory::dims &padding_r);
+             const memory::dims &padding_r)
+            : desc(prop, alg, src, dst, strides, kernel, memory::dims(strides.size(), 0), padding_l,
+                   padding_r) {}
         /// oneDNN 3.x, and pooling_v2_forward of 2.x.
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &dilation,
-             const memory::dims &padding_l, const memory::dims &padding_r);
+             const memory::dims &padding_l, const memory::dims &padding_r)
+            : prop(prop), alg(alg), src(src), dst(dst), strides(strides), kernel(kernel), dilation(dilation),
+              padding_l(padding_l), padding_r(padding_r) {}
         ///@}
 
         /// What the constructor was given.
@@ -47,23 +51,25 @@ struct OCTET_API pooling_forward : public primitive {
         memory::desc src, dst;
         memory::dims strides, kernel, dilation, padding_l, padding_r;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, const memory::dims &strides, const memory::dims &kernel,
                        const memory::dims &dilation, const memory::dims &padding_l,
                        const memory::dims &padding_r, const primitive_attr &attr = {},
-                       bool allow_empty = false);
+                       bool allow_empty = false)
+            : primitive_desc_of(desc(prop, alg, src, dst, strides, kernel, dilation, padding_l, padding_r),
+                                attr, e, allow_empty) {}
         ///@}
     };
 

@@ -18,7 +18,8 @@ struct OCTET_API prelu_forward : public primitive {
     struct OCTET_API desc {
         /// Weights have the rank of src, each dimension 1 or that of src.
         ///@{
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
+            : prop(prop), src(src), weights(weights), dst(dst) {}
         desc(prop_kind prop, const memory::desc &data, const memory::desc &weights)
             : desc(prop, data, weights, data) {} ///< oneDNN 2.x
         ///@}
@@ -28,20 +29,21 @@ struct OCTET_API prelu_forward : public primitive {
         prop_kind prop;
         memory::desc src, weights, dst;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
+            : primitive_desc_of(desc(prop, src, weights, dst), attr, e, allow_empty) {}
         ///@}
     };
 

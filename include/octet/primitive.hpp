@@ -21,6 +21,7 @@ namespace octet {
 namespace impl {
 struct primitive_desc_data;
 struct primitive_data;
+using primitive_desc_ptr = std::shared_ptr<const primitive_desc_data>;
 } // namespace impl
 inline namespace v0 {
 
@@ -87,12 +88,25 @@ public:
 
 protected:
     /// For the operations' own primitive descriptors.
-    explicit primitive_desc_base(std::shared_ptr<const impl::primitive_desc_data> data);
-    std::shared_ptr<const impl::primitive_desc_data> data_; ///< shared by copies and by primitives made of it
+    explicit primitive_desc_base(impl::primitive_desc_ptr data);
+    impl::primitive_desc_ptr data_; ///< shared by copies and by primitives made of it
     friend class primitive;
 };
 /// oneDNN 2.x's name.
 using primitive_desc = primitive_desc_base;
+
+/// The primitive descriptor of an operation that `Desc` describes. With `allow_empty` it is empty where it would throw.
+template <typename Desc> class primitive_desc_of : public primitive_desc_base {
+public:
+    primitive_desc_of() = default;
+    /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+    ///@{
+    primitive_desc_of(const Desc &d, const engine &e, bool allow_empty = false)
+        : primitive_desc_of(d, primitive_attr(), e, allow_empty) {}
+    primitive_desc_of(const Desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false)
+        : primitive_desc_base(check(d, attr, e, allow_empty)) {}
+    ///@}
+};
 
 /// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not
 /// fail, is re-entrant and may happen from many threads on one primitive.

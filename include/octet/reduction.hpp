@@ -24,7 +24,8 @@ struct OCTET_API reduction : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
         /// `p` and `epsilon` are those of norms.
-        desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon);
+        desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon)
+            : alg(alg), src(src), dst(dst), p(p), epsilon(epsilon) {}
 
         /// What the constructor was given.
         ///@{
@@ -32,20 +33,21 @@ struct OCTET_API reduction : public primitive {
         memory::desc src, dst;
         float p, epsilon;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, algorithm alg, const memory::desc &src, const memory::desc &dst,
-                       float p, float epsilon, const primitive_attr &attr = {}, bool allow_empty = false);
+                       float p, float epsilon, const primitive_attr &attr = {}, bool allow_empty = false)
+            : primitive_desc_of(desc(alg, src, dst, p, epsilon), attr, e, allow_empty) {}
         ///@}
     };
 

@@ -24,11 +24,13 @@ struct OCTET_API resampling_forward : public primitive {
         /// Without `factors` the sizes of src and dst give the ratio.
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
-             resampling_coordinates coordinates = resampling_coordinates::half_pixel);
+             resampling_coordinates coordinates = resampling_coordinates::half_pixel)
+            : prop(prop), alg(alg), src(src), dst(dst), coordinates(coordinates) {}
         /// oneDNN: `factors`, one per spatial dimension, say that dst's size is the integer part of factor *
         /// size.
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src,
-             const memory::desc &dst);
+             const memory::desc &dst)
+            : prop(prop), alg(alg), src(src), dst(dst), factors(factors) {}
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src);
         ///@}
 
@@ -40,20 +42,21 @@ struct OCTET_API resampling_forward : public primitive {
         std::vector<float> factors;
         resampling_coordinates coordinates = resampling_coordinates::half_pixel;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
+            : primitive_desc_of(desc(prop, alg, src, dst), attr, e, allow_empty) {}
         ///@}
     };
 

@@ -25,7 +25,8 @@ struct OCTET_API softmax_forward : public primitive {
     struct OCTET_API desc {
         /// `axis`: the dimension that is normalized, from 0. Without `alg`, softmax_accurate.
         ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis);
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis)
+            : prop(prop), alg(alg), src(src), dst(dst), axis(axis) {}
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
             : desc(prop, algorithm::softmax_accurate, src, dst, axis) {}
         desc(prop_kind prop, const memory::desc &data, int axis)
@@ -39,21 +40,22 @@ struct OCTET_API softmax_forward : public primitive {
         memory::desc src, dst;
         int axis;
         ///@}
+
+        /// Checks it and chooses an implementation: what a primitive_desc is made of.
+        friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,
+                                                        const engine &e, bool allow_empty);
     };
 
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
-    struct OCTET_API primitive_desc : public primitive_desc_base {
+    struct OCTET_API primitive_desc : public primitive_desc_of<desc> {
+        using primitive_desc_of::primitive_desc_of;
         primitive_desc() = default;
-        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-        ///@{
-        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
-        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
-        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, int axis, const primitive_attr &attr = {},
-                       bool allow_empty = false);
+                       bool allow_empty = false)
+            : primitive_desc_of(desc(prop, alg, src, dst, axis), attr, e, allow_empty) {}
         ///@}
     };
 

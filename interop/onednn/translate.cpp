@@ -23,45 +23,44 @@ memory::dims spatial(const dnnl_dims_t values, const dnnl_memory_desc_t &tensor)
 
 normalization_flags flags_of(unsigned flags) { return static_cast<normalization_flags>(flags); }
 
-// Lists in braces are read from left to right, so that the first wrong parameter is the one that is named.
+/// The primitive descriptor of an operation. Its descriptor is given in braces, which are read from left to right, so that the first
+/// wrong parameter is the one that is named.
+template <typename Op> primitive_desc made(const typename Op::desc &d, const primitive_attr &attr) {
+    return typename Op::primitive_desc(d, attr, cpu());
+}
 
 template <typename Op> primitive_desc windows(const dnnl_convolution_desc_t &d, const primitive_attr &attr) {
-    return typename Op::primitive_desc(
-        typename Op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"),
-                          desc_of(d.weights_desc, "weights"), desc_of(d.bias_desc, "bias"),
-                          desc_of(d.dst_desc, "dst"), spatial(d.strides, d.src_desc),
-                          spatial(d.dilates, d.src_desc), spatial(d.padding[0], d.src_desc),
-                          spatial(d.padding[1], d.src_desc)},
-        attr, cpu());
+    return made<Op>({prop_of(d.prop_kind), algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"),
+                     desc_of(d.weights_desc, "weights"), desc_of(d.bias_desc, "bias"),
+                     desc_of(d.dst_desc, "dst"), spatial(d.strides, d.src_desc),
+                     spatial(d.dilates, d.src_desc), spatial(d.padding[0], d.src_desc),
+                     spatial(d.padding[1], d.src_desc)},
+                    attr);
 }
 
 template <typename Desc>
 primitive_desc pooling(const Desc &d, const dnnl_dims_t &dilation, const primitive_attr &attr) {
-    using op = pooling_forward;
-    return op::primitive_desc(op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind),
-                                       desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"),
-                                       spatial(d.strides, d.src_desc), spatial(d.kernel, d.src_desc),
-                                       spatial(dilation, d.src_desc), spatial(d.padding[0], d.src_desc),
-                                       spatial(d.padding[1], d.src_desc)},
-                              attr, cpu());
+    return made<pooling_forward>({prop_of(d.prop_kind), algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"),
+                                  desc_of(d.dst_desc, "dst"), spatial(d.strides, d.src_desc),
+                                  spatial(d.kernel, d.src_desc), spatial(dilation, d.src_desc),
+                                  spatial(d.padding[0], d.src_desc), spatial(d.padding[1], d.src_desc)},
+                                 attr);
 }
 
 primitive_desc softmax(const dnnl_softmax_desc_t &d, algorithm alg, const primitive_attr &attr) {
-    using op = softmax_forward;
     const memory::desc data = desc_of(d.data_desc, "data");
-    return op::primitive_desc(op::desc{prop_of(d.prop_kind), alg, data, data, d.softmax_axis}, attr, cpu());
+    return made<softmax_forward>({prop_of(d.prop_kind), alg, data, data, d.softmax_axis}, attr);
 }
 
 primitive_desc resampling(const dnnl_resampling_desc_t &d, const primitive_attr &attr) {
-    using op = resampling_forward;
     const prop_kind prop = prop_of(d.prop_kind);
     const algorithm alg = algorithm_of(d.alg_kind);
     const memory::desc src = desc_of(d.src_desc, "src"), dst = desc_of(d.dst_desc, "dst");
     const std::vector<float> factors(d.factors, d.factors + std::max(d.src_desc.ndims - 2, 0));
-    const op::desc desc = dst.is_zero()             ? op::desc(prop, alg, factors, src)
-                          : has_factors_of_sizes(d) ? op::desc(prop, alg, src, dst)
-                                                    : op::desc(prop, alg, factors, src, dst);
-    return op::primitive_desc(desc, attr, cpu());
+    if (dst.is_zero())
+        return made<resampling_forward>({prop, alg, factors, src}, attr);
+    return has_factors_of_sizes(d) ? made<resampling_forward>({prop, alg, src, dst}, attr)
+                                   : made<resampling_forward>({prop, alg, factors, src, dst}, attr);
 }
 
 /// Blocked layouts, and more dimensions than Octet's, as plain views of the same elements; masks would not fit those.
@@ -122,18 +121,16 @@ primitive_desc translate(const request &r, const primitive_attr &attr) {
         return windows<deconvolution_forward>(as<dnnl_deconvolution_desc_t>(r), attr);
     case dnnl_inner_product: {
         const auto &d = as<dnnl_inner_product_desc_t>(r);
-        using op = inner_product_forward;
-        return op::primitive_desc(op::desc{prop_of(d.prop_kind), desc_of(d.src_desc, "src"),
-                                           desc_of(d.weights_desc, "weights"), desc_of(d.bias_desc, "bias"),
-                                           desc_of(d.dst_desc, "dst")},
-                                  attr, cpu());
+        return made<inner_product_forward>({prop_of(d.prop_kind), desc_of(d.src_desc, "src"),
+                                            desc_of(d.weights_desc, "weights"), desc_of(d.bias_desc, "bias"),
+                                            desc_of(d.dst_desc, "dst")},
+                                           attr);
     }
     case dnnl_matmul: {
         const auto &d = as<dnnl_matmul_desc_t>(r);
-        return matmul::primitive_desc(matmul::desc{desc_of(d.src_desc, "src"),
-                                                   desc_of(d.weights_desc, "weights"),
-                                                   desc_of(d.bias_desc, "bias"), desc_of(d.dst_desc, "dst")},
-                                      attr, cpu());
+        return made<matmul>({desc_of(d.src_desc, "src"), desc_of(d.weights_desc, "weights"),
+                             desc_of(d.bias_desc, "bias"), desc_of(d.dst_desc, "dst")},
+                            attr);
     }
     case dnnl_pooling:
         return pooling(as<dnnl_pooling_desc_t>(r), dnnl_dims_t{}, attr);
@@ -141,10 +138,9 @@ primitive_desc translate(const request &r, const primitive_attr &attr) {
         return pooling(as<dnnl_pooling_v2_desc_t>(r), as<dnnl_pooling_v2_desc_t>(r).dilation, attr);
     case dnnl_eltwise: {
         const auto &d = as<dnnl_eltwise_desc_t>(r);
-        using op = eltwise_forward;
-        return op::primitive_desc(op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind),
-                                           desc_of(d.data_desc, "data"), d.alpha, d.beta},
-                                  attr, cpu());
+        return made<eltwise_forward>(
+            {prop_of(d.prop_kind), algorithm_of(d.alg_kind), desc_of(d.data_desc, "data"), d.alpha, d.beta},
+            attr);
     }
     case dnnl_softmax:
         return softmax(as<dnnl_softmax_desc_t>(r), algorithm::softmax_accurate, attr);
@@ -152,48 +148,41 @@ primitive_desc translate(const request &r, const primitive_attr &attr) {
         return softmax(as<dnnl_softmax_desc_t>(r), algorithm::softmax_log, attr);
     case dnnl_softmax_v2: {
         const auto &d = as<dnnl_softmax_v2_desc_t>(r);
-        using op = softmax_forward;
-        return op::primitive_desc(op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind),
-                                           desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"),
-                                           d.softmax_axis},
-                                  attr, cpu());
+        return made<softmax_forward>({prop_of(d.prop_kind), algorithm_of(d.alg_kind),
+                                      desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"), d.softmax_axis},
+                                     attr);
     }
     case dnnl_prelu: {
         const auto &d = as<dnnl_prelu_desc_t>(r);
-        return prelu_forward::primitive_desc(prelu_forward::desc{prop_of(d.prop_kind),
-                                                                 desc_of(d.data_desc, "data"),
-                                                                 desc_of(d.weights_desc, "weights")},
-                                             attr, cpu());
+        return made<prelu_forward>(
+            {prop_of(d.prop_kind), desc_of(d.data_desc, "data"), desc_of(d.weights_desc, "weights")}, attr);
     }
     case dnnl_binary: {
         const auto &d = as<dnnl_binary_desc_t>(r);
-        return binary::primitive_desc(binary::desc{algorithm_of(d.alg_kind), desc_of(d.src_desc[0], "src0"),
-                                                   desc_of(d.src_desc[1], "src1"),
-                                                   desc_of(d.dst_desc, "dst")},
-                                      attr, cpu());
+        return made<binary>({algorithm_of(d.alg_kind), desc_of(d.src_desc[0], "src0"),
+                             desc_of(d.src_desc[1], "src1"), desc_of(d.dst_desc, "dst")},
+                            attr);
     }
     case dnnl_resampling:
         return resampling(as<dnnl_resampling_desc_t>(r), attr);
     case dnnl_reduction: {
         const auto &d = as<dnnl_reduction_desc_t>(r);
-        return reduction::primitive_desc(reduction::desc{algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"),
-                                                         desc_of(d.dst_desc, "dst"), d.p, d.eps},
-                                         attr, cpu());
+        return made<reduction>(
+            {algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"), d.p, d.eps},
+            attr);
     }
     case dnnl_batch_normalization: {
         const auto &d = as<dnnl_batch_normalization_desc_t>(r);
-        using op = batch_normalization_forward;
-        return op::primitive_desc(op::desc{prop_of(d.prop_kind), desc_of(d.data_desc, "data"),
-                                           d.batch_norm_epsilon, flags_of(d.flags)},
-                                  attr, cpu());
+        return made<batch_normalization_forward>(
+            {prop_of(d.prop_kind), desc_of(d.data_desc, "data"), d.batch_norm_epsilon, flags_of(d.flags)},
+            attr);
     }
     case dnnl_layer_normalization: {
         const auto &d = as<dnnl_layer_normalization_desc_t>(r);
-        using op = layer_normalization_forward;
-        return op::primitive_desc(op::desc{prop_of(d.prop_kind), desc_of(d.data_desc, "data"),
-                                           desc_of(d.stat_desc, "stat"), d.layer_norm_epsilon,
-                                           flags_of(d.flags)},
-                                  attr, cpu());
+        return made<layer_normalization_forward>({prop_of(d.prop_kind), desc_of(d.data_desc, "data"),
+                                                  desc_of(d.stat_desc, "stat"), d.layer_norm_epsilon,
+                                                  flags_of(d.flags)},
+                                                 attr);
     }
     case dnnl_reorder:
         return reorder_of(r, attr);

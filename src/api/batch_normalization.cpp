@@ -66,20 +66,10 @@ const described_operation &batch_normalization_operation() {
 
 inline namespace v0 {
 
-batch_normalization_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst,
-                                        float epsilon, normalization_flags flags)
-    : prop(prop), src(src), dst(dst), epsilon(epsilon), flags(flags) {}
-
-using batch_pd = batch_normalization_forward::primitive_desc;
-
-batch_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-batch_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-batch_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &dst,
-                         float epsilon, normalization_flags flags, const primitive_attr &attr,
-                         bool allow_empty)
-    : primitive_desc(desc(prop, src, dst, epsilon, flags), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const batch_normalization_forward::desc &d, const primitive_attr &attr,
+                               const engine &e, bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

@@ -257,18 +257,10 @@ const described_operation &binary_operation() {
 
 inline namespace v0 {
 
-binary::desc::desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst)
-    : alg(alg), src0(src0), src1(src1), dst(dst) {}
-
-binary::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
-                                       bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-binary::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-binary::primitive_desc::primitive_desc(const engine &e, algorithm alg, const memory::desc &src0,
-                                       const memory::desc &src1, const memory::desc &dst,
-                                       const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(alg, src0, src1, dst), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const binary::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

@@ -64,64 +64,38 @@ const described_operation &convolution_operation() {
 
 inline namespace v0 {
 
-convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
-                                const memory::desc &weights, const memory::desc &bias,
-                                const memory::desc &dst, const memory::dims &strides,
-                                const memory::dims &dilates, const memory::dims &padding_l,
-                                const memory::dims &padding_r, padding_kind)
+convolution_desc::convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                   const memory::desc &weights, const memory::desc &bias,
+                                   const memory::desc &dst, const memory::dims &strides,
+                                   const memory::dims &dilates, const memory::dims &padding_l,
+                                   const memory::dims &padding_r, padding_kind)
     : prop(prop), alg(alg), src(src), weights(weights), bias(bias), dst(dst), strides(strides),
       dilates(dilates), padding_l(padding_l), padding_r(padding_r) {}
-convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
-                                const memory::desc &weights, const memory::desc &bias,
-                                const memory::desc &dst, const memory::dims &strides,
-                                const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
-    : desc(prop, alg, src, weights, bias, dst, strides, memory::dims(strides.size(), 0), padding_l,
-           padding_r) {}
-convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
-                                const memory::desc &weights, const memory::desc &dst,
-                                const memory::dims &strides, const memory::dims &dilates,
-                                const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
-    : desc(prop, alg, src, weights, memory::desc(), dst, strides, dilates, padding_l, padding_r) {}
-convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
-                                const memory::desc &weights, const memory::desc &dst,
-                                const memory::dims &strides, const memory::dims &padding_l,
-                                const memory::dims &padding_r, padding_kind)
-    : desc(prop, alg, src, weights, memory::desc(), dst, strides, padding_l, padding_r) {}
+convolution_desc::convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                   const memory::desc &weights, const memory::desc &bias,
+                                   const memory::desc &dst, const memory::dims &strides,
+                                   const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
+    : convolution_desc(prop, alg, src, weights, bias, dst, strides, memory::dims(strides.size(), 0),
+                       padding_l, padding_r) {}
+convolution_desc::convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                   const memory::desc &weights, const memory::desc &dst,
+                                   const memory::dims &strides, const memory::dims &dilates,
+                                   const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
+    : convolution_desc(prop, alg, src, weights, memory::desc(), dst, strides, dilates, padding_l, padding_r) {
+}
+convolution_desc::convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                   const memory::desc &weights, const memory::desc &dst,
+                                   const memory::dims &strides, const memory::dims &padding_l,
+                                   const memory::dims &padding_r, padding_kind)
+    : convolution_desc(prop, alg, src, weights, memory::desc(), dst, strides, padding_l, padding_r) {}
 
-using conv_pd = convolution_forward::primitive_desc;
-using conv_desc = convolution_forward::desc;
+impl::primitive_desc_ptr check(const convolution_forward::desc &d, const primitive_attr &attr,
+                               const engine &e, bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
-conv_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-conv_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-conv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                        const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                        const memory::dims &strides, const memory::dims &padding_l,
-                        const memory::dims &padding_r, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(conv_desc(prop, alg, src, weights, bias, dst, strides, padding_l, padding_r), attr, e,
-                     allow_empty) {}
-conv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                        const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                        const memory::dims &padding_l, const memory::dims &padding_r,
-                        const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(conv_desc(prop, alg, src, weights, dst, strides, padding_l, padding_r), attr, e,
-                     allow_empty) {}
-conv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                        const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                        const memory::dims &strides, const memory::dims &dilates,
-                        const memory::dims &padding_l, const memory::dims &padding_r,
-                        const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(conv_desc(prop, alg, src, weights, bias, dst, strides, dilates, padding_l, padding_r),
-                     attr, e, allow_empty) {}
-conv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                        const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                        const memory::dims &dilates, const memory::dims &padding_l,
-                        const memory::dims &padding_r, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(conv_desc(prop, alg, src, weights, dst, strides, dilates, padding_l, padding_r), attr, e,
-                     allow_empty) {}
-
-conv_pd::range conv_pd::accumulator_range(const memory &weights) const {
+convolution_forward::primitive_desc::range
+convolution_forward::primitive_desc::accumulator_range(const memory &weights) const {
     if (weights.get_desc() != weights_desc())
         impl::throw_invalid("accumulator_range: weights are ", weights.get_desc().to_string(),
                             ", allowed: ", weights_desc().to_string());

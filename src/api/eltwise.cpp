@@ -207,19 +207,10 @@ const described_operation &eltwise_operation() {
 
 inline namespace v0 {
 
-eltwise_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
-                            float alpha, float beta)
-    : prop(prop), alg(alg), src(src), dst(dst), alpha(alpha), beta(beta) {}
-
-eltwise_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
-                                                bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-eltwise_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-eltwise_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,
-                                                const memory::desc &src, const memory::desc &dst, float alpha,
-                                                float beta, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(prop, alg, src, dst, alpha, beta), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const eltwise_forward::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

@@ -19,8 +19,6 @@
 
 namespace octet::impl {
 
-using primitive_desc_ptr = std::shared_ptr<const primitive_desc_data>;
-
 /// The arguments of every operation besides its own descriptor.
 struct request {
     const char *operation; ///< "convolution": for messages, verbose lines and keys

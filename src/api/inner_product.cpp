@@ -69,26 +69,10 @@ const described_operation &inner_product_operation() {
 
 inline namespace v0 {
 
-inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                                  const memory::desc &bias, const memory::desc &dst)
-    : prop(prop), src(src), weights(weights), bias(bias), dst(dst) {}
-inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                                  const memory::desc &dst)
-    : desc(prop, src, weights, memory::desc(), dst) {}
-
-using ip_pd = inner_product_forward::primitive_desc;
-
-ip_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-ip_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                      const memory::desc &bias, const memory::desc &dst, const primitive_attr &attr,
-                      bool allow_empty)
-    : primitive_desc(desc(prop, src, weights, bias, dst), attr, e, allow_empty) {}
-ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                      const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(prop, src, weights, dst), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const inner_product_forward::desc &d, const primitive_attr &attr,
+                               const engine &e, bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

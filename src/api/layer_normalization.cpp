@@ -93,20 +93,10 @@ const described_operation &layer_normalization_operation() {
 
 inline namespace v0 {
 
-layer_normalization_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst,
-                                        const memory::desc &stats, float epsilon, normalization_flags flags)
-    : prop(prop), src(src), dst(dst), stats(stats), epsilon(epsilon), flags(flags) {}
-
-using layer_pd = layer_normalization_forward::primitive_desc;
-
-layer_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-layer_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-layer_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &dst,
-                         float epsilon, normalization_flags flags, const primitive_attr &attr,
-                         bool allow_empty)
-    : primitive_desc(desc(prop, src, dst, memory::desc(), epsilon, flags), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const layer_normalization_forward::desc &d, const primitive_attr &attr,
+                               const engine &e, bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

@@ -73,24 +73,10 @@ const described_operation &matmul_operation() {
 
 inline namespace v0 {
 
-matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-                   const memory::desc &dst)
-    : src(src), weights(weights), bias(bias), dst(dst) {}
-matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
-    : desc(src, weights, memory::desc(), dst) {}
-
-matmul::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
-                                       bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-matmul::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
-                                       const memory::desc &bias, const memory::desc &dst,
-                                       const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(src, weights, bias, dst), attr, e, allow_empty) {}
-matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
-                                       const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(src, weights, dst), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const matmul::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

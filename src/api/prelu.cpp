@@ -108,19 +108,10 @@ const described_operation &prelu_operation() {
 
 inline namespace v0 {
 
-prelu_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                          const memory::desc &dst)
-    : prop(prop), src(src), weights(weights), dst(dst) {}
-
-prelu_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
-                                              bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-prelu_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-prelu_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src,
-                                              const memory::desc &weights, const memory::desc &dst,
-                                              const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(prop, src, weights, dst), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const prelu_forward::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

@@ -73,18 +73,10 @@ const described_operation &reduction_operation() {
 
 inline namespace v0 {
 
-reduction::desc::desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon)
-    : alg(alg), src(src), dst(dst), p(p), epsilon(epsilon) {}
-
-reduction::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
-                                          bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-reduction::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-reduction::primitive_desc::primitive_desc(const engine &e, algorithm alg, const memory::desc &src,
-                                          const memory::desc &dst, float p, float epsilon,
-                                          const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(alg, src, dst, p, epsilon), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const reduction::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

@@ -147,25 +147,14 @@ const described_operation &resampling_operation() {
 
 inline namespace v0 {
 
-resampling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
-                               const memory::desc &dst, resampling_coordinates coordinates)
-    : prop(prop), alg(alg), src(src), dst(dst), coordinates(coordinates) {}
-resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<float> &factors,
-                               const memory::desc &src, const memory::desc &dst)
-    : prop(prop), alg(alg), src(src), dst(dst), factors(factors) {}
 resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<float> &factors,
                                const memory::desc &src)
     : desc(prop, alg, factors, src, impl::scaled_desc(src, factors)) {}
 
-using resampling_pd = resampling_forward::primitive_desc;
-
-resampling_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-resampling_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-resampling_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                              const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(prop, alg, src, dst), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const resampling_forward::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

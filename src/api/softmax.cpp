@@ -173,19 +173,10 @@ const described_operation &softmax_operation() {
 
 inline namespace v0 {
 
-softmax_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
-                            int axis)
-    : prop(prop), alg(alg), src(src), dst(dst), axis(axis) {}
-
-softmax_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
-                                                bool allow_empty)
-    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
-softmax_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
-    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-softmax_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,
-                                                const memory::desc &src, const memory::desc &dst, int axis,
-                                                const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(prop, alg, src, dst, axis), attr, e, allow_empty) {}
+impl::primitive_desc_ptr check(const softmax_forward::desc &d, const primitive_attr &attr, const engine &e,
+                               bool allow_empty) {
+    return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);
+}
 
 } // namespace v0
 } // namespace octet

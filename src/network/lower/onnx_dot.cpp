@@ -74,8 +74,8 @@ std::pair<memory::desc, memory::desc> gemm_matrices(const lowering &l, const dot
 memory::desc gemm_bias(const tensor &c) {
     if (c.dims.size() > 2)
         refuse("C has dimensions " + to_text(c.dims) + ", allowed are at most 2");
-    memory::dims dims = c.dims;
-    dims.insert(dims.begin(), 2 - dims.size(), 1);
+    memory::dims dims(2 - c.dims.size(), 1);
+    dims.insert(dims.end(), c.dims.begin(), c.dims.end());
     return memory::desc(dims, c.type, memory::dims());
 }
 
