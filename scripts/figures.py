@@ -6,8 +6,9 @@ Prints a table of figures that changes to the structure aim at, so that they are
 
   product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT)
   rings                      sets of units, and of folders, that include each other (include_graph.py)
-  files that name one        product files whose code names a post-op, a level, a rule, by name: the most, over all of them, and the median
-                             (`none` and `automatic` are no rules)
+  files that name one        product files whose code names a post-op, a level, a rule, by name: the most, over all of them, the median, and the
+                             most outside of HOMES, the files that are there to name them: its declaration, its row, its meaning, its
+                             generated code, its contracts (`none` and `automatic` are no rules)
   files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's interface) counted apart; implementations
                              (cpu, but for the list and the reference) and those who use it (src/network, the bench) are not counted
   convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp include, directly or not, in
@@ -30,6 +31,13 @@ import sys
 import include_graph
 
 RUN = 8
+HOMES = {
+    "a post-op": ("include/octet/primitive_attr.hpp", "src/common/post_ops.hpp", "src/api/primitive_attr.cpp", "src/common/epilogue.cpp",
+                  "jit/epilogue/post_ops.cpp"),
+    "a level": ("include/octet/settings.hpp", "src/common/machine.hpp", "interop/onednn/library/settings.cpp", "tools/bench/limits.cpp",
+                "tools/bench/workload_onednn.cpp"),
+    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp", "src/network/profiles.cpp"),
+}
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
 
@@ -49,28 +57,28 @@ def members(text, pattern):
     return re.findall(pattern, text, re.M)
 
 
-def files_that_name(tree, patterns):
-    """For each pattern, how many files have it in their code."""
-    code = ["\n".join(code_lines(t)) for t in tree.text.values()]
-    return [sum(1 for c in code if re.search(p, c)) for p in patterns]
+def files_that_name(tree, names, pattern):
+    """{name: the files that have it in their code}; `pattern` with the name in the place of NAME."""
+    code = {path: "\n".join(code_lines(text)) for path, text in tree.text.items()}
+    return {name: [path for path, text in code.items() if re.search(pattern.replace("NAME", name), text)] for name in names}
 
 
 def naming(tree):
-    """(what, counts) of post-ops, levels and rules: by the names that their declarations have."""
+    """(what, {name: files}) of post-ops, levels and rules: by the names that their declarations have."""
     attr, rules, settings = (tree.text["include/octet/" + n] for n in ("primitive_attr.hpp", "requantization.hpp", "settings.hpp"))
     scope = attr[attr.index("namespace post_op {"):]
     ops = members(scope[:scope.index("} // namespace post_op")], r"^struct (\w+)")
     enum = lambda text, name: members(re.search(r"enum class " + name + r"\b.*?\{(.*?)\}", text, re.S).group(1), r"^\s*(\w+)\s*(?:=|,|$|///)")
-    yield "a post-op", files_that_name(tree, [rf"post_op::{n}\b" for n in ops])
-    yield "a level", files_that_name(tree, [rf"(cpu_isa|level|isa)::{n}\b" for n in enum(settings, "cpu_isa")])
-    yield "a rule", files_that_name(tree, [rf"(requantization_rule|rules?|rule_t)::{n}\b" for n in enum(rules, "requantization_rule")
-                                             if n not in ("none", "automatic")])
+    yield "a post-op", files_that_name(tree, ops, r"post_op::NAME\b")
+    yield "a level", files_that_name(tree, enum(settings, "cpu_isa"), r"(cpu_isa|level|isa)::NAME\b")
+    named_rules = [name for name in enum(rules, "requantization_rule") if name not in ("none", "automatic")]
+    yield "a rule", files_that_name(tree, named_rules, r"(requantization_rule|rules?|rule_t)::NAME\b")
 
 
 def files_of_primitive(root, name):
     """(in the library and the command, in the doors): files whose code names the operation, its problem or its kind."""
     pattern = re.compile(rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
-                         rf'dnnl_{name}\b|NAMED\({name}\)|struct {name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
+                         rf'dnnl_{name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
     listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True, check=True)
     users = ("src/network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
     found = []
@@ -126,7 +134,8 @@ def without_opening(tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--source", default=os.path.join(os.path.dirname(__file__), ".."))
-    parser.add_argument("--list", action="store_true", help="name duplicated runs, files without an opening paragraph, and those of reduction, too")
+    parser.add_argument("--list", action="store_true", help="name duplicated runs, files without an opening paragraph, those of reduction, and those that name a post-op, level or "
+                             "rule (those of HOMES have a star), too")
     options = parser.parse_args()
     tree = include_graph.Tree(options.source)
     sys.setrecursionlimit(10000)
@@ -134,7 +143,11 @@ def main():
     rows = [("product lines", product_lines(options.source)),
             ("rings of units", len(include_graph.rings(tree.graph(include_graph.unit)))),
             ("rings of folders", len(include_graph.rings(tree.graph(os.path.dirname))))]
-    rows += [(f"files that name {what}: most, median", f"{max(counts)}, {statistics.median(counts):g}") for what, counts in naming(tree)]
+    named = list(naming(tree))
+    for what, files in named:
+        counts = [len(f) for f in files.values()]
+        elsewhere = [len(set(f) - set(HOMES[what])) for f in files.values()]
+        rows += [(f"files that name {what}: most, median, away", f"{max(counts)}, {statistics.median(counts):g}, {max(elsewhere)}")]
     inside, doors = files_of_primitive(options.source, "reduction")
     rows += [("files that name reduction: library, doors", f"{len(inside)}, {len(doors)}")]
     rows += [("convolution's closure, lines of code", closure_lines(tree, "src/api/convolution.cpp", "cpu/dot/drive.cpp")),
@@ -148,6 +161,9 @@ def main():
             print(f"{a[0]}:{a[1]} ~ {b[0]}:{b[1]} (lines of code)")
         print("\n".join(bare))
         print("\n".join(f"names reduction: {p}" for p in inside + doors))
+        for what, files in named:
+            for name in (n for n in files if len(set(files[n]) - set(HOMES[what])) > 1):
+                print(f"name {name}: {' '.join(p + '*' * (p in HOMES[what]) for p in files[name])}")
     return 0
 
 

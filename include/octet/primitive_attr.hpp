@@ -76,18 +76,18 @@ struct add {
 
 /// Integer: x + rule(dst_before - zero_point, multiplier), saturating.
 struct rescaled_sum {
-    fixed_point_multiplier multiplier;                            ///< s_dst_before / s_dst; may be negative
-    std::int32_t zero_point = 0;                                  ///< of what dst holds
-    octet::data_type type = octet::data_type::undef;              ///< of what dst holds, an integer
-    requantization_rule rule = requantization_rule::tflite_2step; ///< a fixed-point rule
+    fixed_point_multiplier multiplier;               ///< s_dst_before / s_dst; may be negative
+    std::int32_t zero_point = 0;                     ///< of what dst holds
+    octet::data_type type = octet::data_type::undef; ///< of what dst holds, an integer
+    requantization_rule rule = tflite_rule;          ///< a fixed-point rule
 };
 
 /// Integer: x >= 0 ? rule(x, identity) : rule(x, alpha). A negative alpha multiplier applies its magnitude
 /// and negates the result (TFLite).
 struct leaky_relu {
-    fixed_point_multiplier identity;                              ///< for x >= 0
-    fixed_point_multiplier alpha;                                 ///< for x < 0
-    requantization_rule rule = requantization_rule::tflite_2step; ///< a fixed-point rule
+    fixed_point_multiplier identity;        ///< for x >= 0
+    fixed_point_multiplier alpha;           ///< for x < 0
+    requantization_rule rule = tflite_rule; ///< a fixed-point rule
 };
 
 /// Integer: table[saturate(x) - lowest code of `type`], where `type` is s8 or u8. Entries are read as `type`.
@@ -113,10 +113,10 @@ struct qlinear_add {
 /// rule(d * 2^20, multipliers.b), multipliers.dst), see add_multipliers_of. XNNPACK's with rule xnnpack_f32:
 /// (c * a + d * b + 2^(shift-1)) >> shift, of the multipliers of a and b, with shifts of 0, and the shift of dst.
 struct scaled_add {
-    add_multipliers multipliers;                                  ///< of c, of d and of their sum
-    std::int32_t zero_point = 0;                                  ///< of c
-    std::int32_t dst_zero_point = 0;                              ///< of d
-    requantization_rule rule = requantization_rule::tflite_2step; ///< a tflite rule, or xnnpack_f32
+    add_multipliers multipliers;            ///< of c, of d and of their sum
+    std::int32_t zero_point = 0;            ///< of c
+    std::int32_t dst_zero_point = 0;        ///< of d
+    requantization_rule rule = tflite_rule; ///< a tflite rule, or xnnpack_f32
 };
 
 } // namespace post_op

@@ -70,6 +70,12 @@ enum class requantization_rule {
     onnx_f64,
 };
 
+/// The rule that a framework's operators have unless they say otherwise.
+///@{
+constexpr requantization_rule tflite_rule = requantization_rule::tflite_2step; ///< TFLite's reference kernels
+constexpr requantization_rule onnxruntime_rule = requantization_rule::ort_f32; ///< ONNX Runtime
+///@}
+
 /// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be
 /// handed over unchanged:
 /// - tflite_2step, tflite_single_rounding, tflite_1step, ruy_2step, half_away_1step: multiplier * 2^(shift - 31), a left shift;

@@ -148,7 +148,7 @@ struct post_op_check {
         check_zero_point("append_qlinear_add: zero_point", op.zero_point);
     }
     void operator()(const post_op::scaled_add &op) const {
-        if (op.rule == requantization_rule::xnnpack_f32) {
+        if (impl::is_xnnpack(op.rule) && impl::is_float(op.rule)) {
             check_weights(op.multipliers);
         } else {
             if (!impl::is_tflite(op.rule))
@@ -349,8 +349,7 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
 
 void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier &multiplier) {
     check_argument("set_input_multiplier", arg);
-    check_multiplier("set_input_multiplier: " + argument_to_string(arg), requantization_rule::tflite_2step,
-                     multiplier, true);
+    check_multiplier("set_input_multiplier: " + argument_to_string(arg), tflite_rule, multiplier, true);
     input_multipliers_[arg] = multiplier;
 }
 

@@ -17,8 +17,8 @@ const struct derivation_rule {
     requantization_rule fixed; ///< `automatic`: the real factor is used as it is
     const char *shift;
 } derivation_rules[] = {
-    {"tflite_f64", scale_derivation::tflite_f64, requantization_rule::tflite_2step, "shift_left"},
-    {"tflite_f32prod", scale_derivation::tflite_f32prod, requantization_rule::tflite_2step, "shift_left"},
+    {"tflite_f64", scale_derivation::tflite_f64, tflite_rule, "shift_left"},
+    {"tflite_f32prod", scale_derivation::tflite_f32prod, tflite_rule, "shift_left"},
     {"caffe2_f32", scale_derivation::caffe2_f32, requantization_rule::caffe2_2step, "shift_right"},
     {"ort_f32", scale_derivation::ort_f32, requantization_rule::automatic, nullptr},
     {"snps_onnx_per_channel", scale_derivation::snps_onnx_per_channel, requantization_rule::automatic,

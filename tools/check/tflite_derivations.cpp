@@ -16,7 +16,7 @@ struct derived {
     std::vector<fixed_point_multiplier> values;
 };
 
-constexpr auto rule = requantization_rule::tflite_2step;
+constexpr auto rule = tflite_rule;
 
 const tensor_record &at(const std::vector<tensor_record> &tensors, std::size_t i) {
     if (i >= tensors.size())

@@ -29,10 +29,9 @@ std::vector<fixed_point_multiplier> multipliers(rule r, const accumulator &acc) 
     const auto factors = real_multipliers(takes_f32 ? scale_derivation::caffe2_f32 : acc.derivation, acc);
     std::vector<fixed_point_multiplier> result;
     for (std::size_t i = 0; i < factors.size(); i++)
-        result.push_back(r == rule::gemmlowp_legacy_scale
-                             ? legacy_scale_multiplier(factors[i], acc.magnitudes.at(i))
-                         : takes_f32 ? from_float(r, static_cast<float>(factors[i]))
-                                     : from_double(r, factors[i]));
+        result.push_back(needs_magnitudes(r) ? legacy_scale_multiplier(factors[i], acc.magnitudes.at(i))
+                         : takes_f32         ? from_float(r, static_cast<float>(factors[i]))
+                                             : from_double(r, factors[i]));
     return result;
 }
 
@@ -42,8 +41,8 @@ void set_output_scales(primitive_attr &attr, rule r, const accumulator &acc) {
     attr.set_output_scales(mask_of(acc, acc.dst_mask), std::vector<float>(factors.begin(), factors.end()));
 }
 
-void set_argument_scales(primitive_attr &attr, const accumulator &acc) {
-    attr.set_requantization(rule::f32_v3);
+void set_argument_scales(primitive_attr &attr, rule r, const accumulator &acc) {
+    attr.set_requantization(r);
     attr.set_scales(OCTET_ARG_SRC, 0, {acc.src_scale});
     attr.set_scales(OCTET_ARG_WEIGHTS, mask_of(acc, acc.weights_mask), acc.weights_scales);
     attr.set_scales(OCTET_ARG_DST, 0, {acc.dst_scale});
@@ -58,13 +57,13 @@ void append_clip_f32(octet::post_ops &ops, float low, float high) {
 void set_contract(primitive_attr &attr, requantization_rule r, const accumulator &acc) {
     const int mask = mask_of(acc, acc.dst_mask);
     if (r == rule::automatic)
-        return set_contract(attr, rule::tflite_2step, acc);
+        return set_contract(attr, tflite_rule, acc);
     switch (parameters_of(r)) {
     case rule_parameters::none:
         throw error(status::invalid_arguments, std::string("rule ") + to_string(r) +
                                                    " gives 32-bit accumulators, a network needs 8-bit codes");
     case rule_parameters::scales:
-        return r == rule::f32_v3 ? set_argument_scales(attr, acc) : set_output_scales(attr, r, acc);
+        return has_real_bias(r) ? set_argument_scales(attr, r, acc) : set_output_scales(attr, r, acc);
     case rule_parameters::real_scales:
         return attr.set_requantization(
             r, mask, real_multipliers(r == rule::onnx_f64 ? scale_derivation::ort_f32 : acc.derivation, acc));
@@ -79,7 +78,7 @@ void append_range(octet::post_ops &ops, requantization_rule r, const accumulator
     high -= acc.dst_zero_point;
     if (r == rule::f32) // a clip in s32 would round before the zero point is added
         append_clip_f32(ops, static_cast<float>(low), static_cast<float>(high));
-    else if (r == rule::f32_v3) // values are real here
+    else if (has_real_bias(r)) // values are real here
         append_clip_f32(ops, static_cast<float>(low) * acc.dst_scale,
                         static_cast<float>(high) * acc.dst_scale);
     else

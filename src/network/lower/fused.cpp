@@ -5,6 +5,7 @@
 #include "network/lower/fused.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -34,17 +35,17 @@ std::vector<std::int32_t> table_of(const lowering &l, const node &f, data_type t
 }
 
 /// The interval that a table clips to, if that is all it does.
-std::optional<post_op::clip> as_clip(const std::vector<std::int32_t> &table, std::int32_t lowest) {
+std::optional<code_interval> limits_of(const std::vector<std::int32_t> &table, std::int32_t lowest) {
     const auto [low, high] = std::minmax_element(table.begin(), table.end());
     for (std::size_t i = 0; i < table.size(); i++)
         if (table[i] != std::clamp(lowest + static_cast<std::int32_t>(i), *low, *high))
             return {};
-    return post_op::clip{*low, *high};
+    return code_interval{*low, *high, false};
 }
 
 /// XNNPACK's have 21 bits and one shift, which the larger ratio of scales decides.
 add_multipliers sum_multipliers(requantization_rule rule, float a, float b, float y) {
-    if (rule != requantization_rule::xnnpack_f32)
+    if (rule != xnnpack_rule)
         return add_multipliers_of(rule, a, b, y);
     const float of_a = a / y, of_b = b / y;
     const int shift = 20 - std::ilogb(std::max(of_a, of_b));
@@ -66,16 +67,15 @@ public:
 
     void append_function(const node &f) {
         const std::vector<std::int32_t> table = table_of(l_, f, type_);
-        if (const auto clip = as_clip(table, lowest_)) {
-            ops_.append_clip(clip->low - zero_point_, clip->high - zero_point_);
+        if (const auto limits = limits_of(table, lowest_)) {
+            ops_.append_clip(limits->low - zero_point_, limits->high - zero_point_);
         } else {
             ops_.append_add(zero_point_);
             zero_point_ = 0;
-            post_op::table stage;
-            stage.type = type_;
-            std::transform(table.begin(), table.end(), stage.entries.begin(),
+            std::array<std::uint8_t, 256> entries;
+            std::transform(table.begin(), table.end(), entries.begin(),
                            [](std::int32_t code) { return static_cast<std::uint8_t>(code); });
-            ops_.append_table(stage);
+            ops_.append_table({type_, entries});
         }
     }
 

@@ -92,7 +92,7 @@ std::unique_ptr<step> lower_qlinear_concat(const lowering &l) {
     const auto rank = static_cast<std::int64_t>(y.dims.size());
     const std::int64_t given = l.integer("axis"), axis = given < 0 ? given + rank : given;
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 0, 1));
     arguments args{{OCTET_ARG_DST, l.output_buffer()}};
     std::vector<memory::desc> srcs;

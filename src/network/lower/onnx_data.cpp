@@ -28,7 +28,7 @@ std::unique_ptr<step> linear_step(const lowering &l, int arg) {
     const std::vector<std::int32_t> zero_points = constant_zero_points(l, 2);
     const int mask = scales.size() == 1 && zero_points.size() == 1 ? 0 : axis_mask(l, l.input(0));
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     attr.set_scales(arg, scales.size() == 1 ? 0 : mask, scales);
     set_zero_points(attr, arg, mask, zero_points);
     const buffer src = l.input_buffer(0), dst = l.output_buffer();
@@ -113,7 +113,7 @@ public:
             extremes_.add(reduction::primitive_desc({alg, matrix, column, 0.f, 0.f}, l.get_engine()),
                           {{OCTET_ARG_SRC, src.seen_through(matrix)}, {OCTET_ARG_DST, result}});
         primitive_attr attr;
-        attr.set_requantization(requantization_rule::ort_f32);
+        attr.set_requantization(onnxruntime_rule);
         attr.set_scales_mask(OCTET_ARG_DST, 0);
         attr.set_zero_points_mask(OCTET_ARG_DST, 0);
         quantize_.add(reorder_desc(src, dst, attr),

@@ -155,7 +155,7 @@ primitive_attr integer_attr(const lowering &l, channel_masks masks) {
 /// s = (s_x * s_w) / s_y per channel; without a destination scale s_x * s_w, and the destination is f32.
 primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_masks masks, float alpha = 1.f) {
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     set_source_zero_points(attr, l, in, masks);
     if (has_dynamic_scale(l, in)) {
         const std::size_t count = constant_scales(l, in.weights_scale).size();

@@ -21,7 +21,7 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
     if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
         refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     set_parameters(attr, OCTET_ARG_SRC_0, per_tensor_parameters(l, a_input + 1, a_input + 2));
     set_parameters(attr, OCTET_ARG_SRC_1, per_tensor_parameters(l, b_input + 1, b_input + 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, y_scale_of_two, y_scale_of_two + 1));
@@ -36,7 +36,7 @@ std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alp
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
     need_equal_dims(x, y);
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
     const buffer src = l.input_buffer(0), dst = l.output_buffer();
@@ -71,7 +71,7 @@ std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
     need_equal_dims(x, y);
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     attr.set_scales(OCTET_ARG_SRC, 0, {per_tensor_parameters(l, 1, 2).scale});
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
     int axis = 0;

@@ -21,7 +21,7 @@ float epsilon_of(const lowering &l) { return l.has_attribute("epsilon") ? l.real
 /// ONNX Runtime's own polynomials and orders of sums.
 primitive_attr ort_attr() {
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     return attr;
 }
 

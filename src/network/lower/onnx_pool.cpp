@@ -81,7 +81,7 @@ std::unique_ptr<step> global_average(const lowering &l, const memory::desc &src,
         refuse("the average of " + std::to_string(count) + " pixels has the factor " +
                std::to_string(factor) + ", allowed are 2^-32 to 256 and less than 2^24 pixels");
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     attr.set_output_scales(0, {factor});
     set_zero_points(attr, OCTET_ARG_SRC, 0, {x.zero_point});
     set_zero_points(attr, OCTET_ARG_DST, 0, {y.zero_point});
@@ -112,7 +112,7 @@ std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l) {
     if (covers_image(src, kernel, g))
         return global_average(l, src, dst);
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_requantization(onnxruntime_rule);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
     const bool counts_padding = l.integer("count_include_pad", 0) != 0;

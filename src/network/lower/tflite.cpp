@@ -48,10 +48,8 @@ code_interval activation_interval(const std::string &activation, const tensor &d
         return all;
     code_interval range = all;
     const linear_codes q = per_tensor(dst, "the output");
-    const bool is_xnnpack =
-        rule == requantization_rule::xnnpack_f32 || rule == requantization_rule::xnnpack_rndnu;
     const auto bound = [&](float real) {
-        return is_xnnpack ? xnnpack_code_of(real, q, all) : code_of(real, q);
+        return is_xnnpack(rule) ? xnnpack_code_of(real, q, all) : code_of(real, q);
     };
     if (activation == "RELU" || activation == "RELU6")
         range.low = std::max(all.low, q.zero_point);

@@ -100,7 +100,7 @@ std::unique_ptr<step> prelu(const lowering &l, bool has_f32_factors) {
                  &dst = l.output({src.type});
     need_output_dims(l, src.dims);
     primitive_attr attr;
-    constexpr requantization_rule rule = requantization_rule::tflite_2step;
+    constexpr requantization_rule rule = tflite_rule;
     const linear_codes x = per_tensor(src, "input 0"), a = per_tensor(alpha, "input 1"),
                        y = per_tensor(dst, "the output");
     if (has_f32_factors) {

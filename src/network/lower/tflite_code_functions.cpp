@@ -2,6 +2,7 @@
 // Codes are 256, so a function is a table of its results, which a reorder looks up: all speak of one code and of reals.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "network/lower/tflite.hpp"
@@ -64,14 +65,13 @@ float exp_of(float x) { return static_cast<float>(std::exp(static_cast<double>(x
 
 primitive_attr table_attr(data_type type, const std::function<std::int32_t(std::int32_t)> &f) {
     const std::int32_t lowest = type == data_type::s8 ? -128 : 0, highest = lowest + 255;
-    post_op::table stage;
-    stage.type = type;
+    std::array<std::uint8_t, 256> entries;
     for (std::int32_t code = lowest; code <= highest; code++)
-        stage.entries[static_cast<std::size_t>(code - lowest)] =
+        entries[static_cast<std::size_t>(code - lowest)] =
             static_cast<std::uint8_t>(std::clamp(f(code), lowest, highest));
     primitive_attr attr = copy_attr(type);
     post_ops ops;
-    ops.append_table(stage);
+    ops.append_table({type, entries});
     attr.set_post_ops(ops);
     return attr;
 }
@@ -81,7 +81,7 @@ std::unique_ptr<step> lower_xnnpack_quantize(const lowering &l) {
         const linear_codes y = per_tensor(l.output({data_type::s8, data_type::u8}), "the output");
         need_output_dims(l, l.input(0).dims);
         primitive_attr attr;
-        attr.set_requantization(requantization_rule::xnnpack_f32);
+        attr.set_requantization(xnnpack_rule);
         attr.set_output_scales(0, {1.f / y.scale});
         set_zero_point(attr, OCTET_ARG_DST, y.zero_point);
         const buffer from = l.input_buffer(0), to = l.output_buffer();
@@ -136,7 +136,7 @@ std::unique_ptr<step> lower_litert_softmax(const lowering &l) {
     if (!(beta > 0 && std::isfinite(beta)))
         refuse("beta is " + std::to_string(beta) + ", allowed are positive numbers");
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::xnnpack_f32);
+    attr.set_requantization(xnnpack_rule);
     attr.set_scales(OCTET_ARG_SRC, 0, {x.scale * beta});
     const memory::desc src_md = dense_desc(src), dst_md = dense_desc(dst);
     const softmax_forward::desc d(inference, src_md, dst_md, src_md.get_ndims() - 1);

@@ -14,7 +14,7 @@ namespace octet::model {
 namespace {
 
 constexpr std::size_t codes = 256;
-constexpr requantization_rule rule = requantization_rule::tflite_2step;
+constexpr requantization_rule rule = tflite_rule;
 
 std::size_t index_of(std::int8_t code) { return static_cast<std::uint8_t>(code); }
 

@@ -94,7 +94,7 @@ accumulator make_accumulator(const lowering &l, const dot_roles &roles) {
     acc.derivation = l.derivation_or(roles.derivation);
     acc.dst_mask = roles.dst_mask;
     acc.weights_mask = roles.weights_mask;
-    if (l.rule() == requantization_rule::gemmlowp_legacy_scale)
+    if (needs_magnitudes(l.rule()))
         acc.magnitudes = magnitudes(l, roles);
     return acc;
 }

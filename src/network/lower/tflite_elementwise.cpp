@@ -10,8 +10,6 @@
 namespace octet::model {
 namespace {
 
-constexpr requantization_rule tflite_rule = requantization_rule::tflite_2step;
-
 fixed_point_multiplier fixed_point(double real) { return from_double(tflite_rule, real); }
 
 /// A larger window can only be a mistake or an attack: its work does not show in the size of any tensor.

@@ -78,8 +78,6 @@ buffer add_product(primitive_step &s, const lowering &l, const recurrent_product
     return sums;
 }
 
-fixed_point_multiplier tflite_multiplier(double real) {
-    return from_double(requantization_rule::tflite_2step, real);
-}
+fixed_point_multiplier tflite_multiplier(double real) { return from_double(tflite_rule, real); }
 
 } // namespace octet::model

@@ -73,7 +73,7 @@ memory::dims reduced_dims(const lowering &l, const memory::dims &src, const std:
 }
 
 primitive_attr tflite_sum(const linear_codes &x, const linear_codes &y, std::int64_t count, bool divides) {
-    constexpr requantization_rule rule = requantization_rule::tflite_2step;
+    constexpr requantization_rule rule = tflite_rule;
     primitive_attr attr;
     const auto factor = from_double(rule, static_cast<double>(x.scale) / static_cast<double>(y.scale));
     attr.set_requantization(rule, 0, {divides ? divide_by_count(factor, count) : factor});
@@ -88,7 +88,7 @@ primitive_attr xnnpack_sum(const linear_codes &x, const linear_codes &y, std::in
     const float ratio = x.scale / y.scale, factor = divides ? ratio * (1.f / n) : ratio;
     const float zero_points = n * static_cast<float>(x.zero_point) * factor;
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::ort_f32); // without scales a factor and one rounding
+    attr.set_requantization(onnxruntime_rule); // without scales a factor and one rounding
     attr.set_output_scales(0, {factor});
     post_ops ops;
     ops.append_eltwise(1.f, algorithm::eltwise_linear, 1.f, static_cast<float>(y.zero_point) - zero_points);
@@ -106,9 +106,8 @@ std::unique_ptr<step> scaled_sum(const lowering &l, bool divides) {
     const memory::dims window = r.window(), ones(window.size(), 1), zeros(window.size(), 0);
 
     const std::int64_t count = element_count(window);
-    const primitive_attr attr = elementwise_rule(l) == requantization_rule::xnnpack_f32
-                                    ? xnnpack_sum(x, y, count, divides)
-                                    : tflite_sum(x, y, count, divides);
+    const primitive_attr attr = elementwise_rule(l) == xnnpack_rule ? xnnpack_sum(x, y, count, divides)
+                                                                    : tflite_sum(x, y, count, divides);
     const memory::desc src_md = r.src_desc(src.type), dst_md = r.dst_desc(dst.type);
     const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_avg_exclude_padding,
                                   src_md, dst_md, ones, window, zeros, zeros);

@@ -27,7 +27,7 @@ void set_parameters(primitive_attr &attr, int arg, const linear_codes &q) {
 primitive_attr tflite_attr(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::tflite_2step);
+    attr.set_requantization(tflite_rule);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor(src, "input 0"));
     set_parameters(attr, OCTET_ARG_DST, per_tensor(dst, "the output"));
     return attr;
@@ -43,7 +43,7 @@ std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, std::int32_
         refuse("the output has zero point " + std::to_string(y.zero_point) + ", allowed is " +
                std::to_string(expected));
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::tflite_2step);
+    attr.set_requantization(tflite_rule);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor(src, "input 0"));
     set_zero_point(attr, OCTET_ARG_DST, expected);
     return unary_step(l, attr, alg, 0.f);
@@ -66,7 +66,7 @@ std::unique_ptr<step> lower_relu6(const lowering &l) {
     l.output({src.type});
     const linear_codes x = per_tensor(src, "input 0");
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::tflite_2step);
+    attr.set_requantization(tflite_rule);
     set_parameters(attr, OCTET_ARG_SRC, x);
     set_zero_point(attr, OCTET_ARG_DST, x.zero_point);
     return unary_step(l, attr, algorithm::eltwise_bounded_relu, 6.f);

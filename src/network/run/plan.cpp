@@ -18,6 +18,7 @@
 #include "network/run/evaluate.hpp"
 #include "network/run/on_behalf_of.hpp"
 #include "network/saved/plan_file.hpp"
+#include "octet/contract.hpp"
 #include "octet/float_environment.hpp"
 
 namespace octet::model {
@@ -294,7 +295,7 @@ void save_plan(const byte_sink &put, const plan &p, const graph &source, const n
     }
     // Small elements are stored in both orders, since they may be anything; this rule reads weights.
     constexpr std::size_t small = 1024;
-    const bool are_read = options.rule == requantization_rule::gemmlowp_legacy_scale;
+    const bool are_read = needs_magnitudes(options.rule);
     std::set<const std::uint8_t *> recoverable;
     for (const auto &w : p.weights)
         if (can_be_unpacked(*w))

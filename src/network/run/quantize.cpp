@@ -32,8 +32,7 @@ void quantize(const std::string &framework, data_type type, const quantization &
     if (count == 0)
         return;
     primitive_attr attr;
-    attr.set_requantization(framework == "onnx" ? requantization_rule::ort_f32
-                                                : requantization_rule::tflite_2step);
+    attr.set_requantization(framework == "onnx" ? onnxruntime_rule : tflite_rule);
     attr.set_scales(OCTET_ARG_DST, 0, q.scales);
     attr.set_zero_points(OCTET_ARG_DST, 0, q.zero_points);
     const engine cpu(engine::kind::cpu, 0);
