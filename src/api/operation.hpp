@@ -128,10 +128,10 @@ std::string parameter_text(const Description &d, const Parameters &parameters) {
     return text;
 }
 
-/// The tokens of a problem's text, sorted by what they are.
+/// The tokens of a problem's text, sorted by what they are; their owner keeps them.
 struct problem_tokens {
-    std::map<std::string, memory::desc> tensors;
-    std::map<std::string, std::string> parameters;
+    const std::map<int, memory::desc> &tensors; ///< by execution argument
+    const std::map<std::string, std::string> &parameters;
 };
 
 /// Visits parameters and sets those that the text has; the others keep their values.

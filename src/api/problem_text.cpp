@@ -62,20 +62,19 @@ std::string problem_text(const primitive_description &data) {
 memory::desc described_tensor(const problem_tokens &tokens, const char *operation, int arg) {
     if (arg == OCTET_ARG_MEAN) // flags tell of statistics
         return {};
-    const std::string name = argument_name(arg);
-    const auto found = tokens.tensors.find(name);
+    const auto found = tokens.tensors.find(arg);
     if (found != tokens.tensors.end())
         return found->second;
     if (arg != OCTET_ARG_BIAS)
-        throw_invalid("problem: ", operation, " needs ", name, ":type:dims:layout");
+        throw_invalid("problem: ", operation, " needs ", argument_name(arg), ":type:dims:layout");
     return {};
 }
 
 std::size_t described_sources(const problem_tokens &tokens) {
-    std::size_t n = 0;
-    while (tokens.tensors.count(text("src", n)))
+    int n = 0;
+    while (tokens.tensors.count(OCTET_ARG_MULTIPLE_SRC + n))
         n++;
-    return n;
+    return static_cast<std::size_t>(n);
 }
 
 namespace {
@@ -164,7 +163,8 @@ primitive_desc_ptr read_problem(const std::string &problem, const engine &e, boo
     if (words.empty())
         throw_invalid("problem: the text is empty, allowed: operation src:type:dims:layout …");
     const described_operation &row = operation_named(words[0]);
-    problem_tokens tokens;
+    std::map<int, memory::desc> tensors;
+    std::map<std::string, std::string> parameters;
     std::vector<std::string> attributes;
     for (std::size_t i = 1; i < words.size(); i++) {
         const std::size_t colon = words[i].find(':');
@@ -172,20 +172,15 @@ primitive_desc_ptr read_problem(const std::string &problem, const engine &e, boo
         const std::string value = colon == std::string::npos ? "" : words[i].substr(colon + 1);
         const bool is_tensor = key.rfind("src", 0) == 0 || key == "weights" || key == "bias" || key == "dst";
         if (is_tensor) {
-            argument_of(key, row.has(has_numbered_sources)); // throws for another name
-            tokens.tensors[key] = tensor_from_text(value);
+            tensors[argument_of(key, row.has(has_numbered_sources))] = tensor_from_text(value);
         } else if (has_parameter(row, key)) {
-            tokens.parameters[key] = value;
+            parameters[key] = value;
         } else {
             attributes.push_back(words[i]);
         }
     }
-    const primitive_attr attr =
-        attributes_from_text(attributes, row.has(has_numbered_sources), [&](const std::string &name) {
-            const auto found = tokens.tensors.find(name);
-            return found == tokens.tensors.end() ? memory_desc() : found->second.data;
-        });
-    return row.read(tokens, {row.name, attr, e, allow_empty});
+    const primitive_attr attr = attributes_from_text(attributes, row.has(has_numbered_sources), tensors);
+    return row.read({tensors, parameters}, {row.name, attr, e, allow_empty});
 }
 
 /// Reads like the primitive descriptor of any operation.
@@ -207,13 +202,10 @@ primitive_desc primitive_desc_from_parts(const std::string &operation,
                                          const std::map<std::string, std::string> &parameters,
                                          const primitive_attr &attr, const engine &e, bool allow_empty) {
     const impl::described_operation &row = impl::operation_named(operation);
-    impl::problem_tokens parts{{}, parameters};
-    for (const auto &[arg, md] : tensors)
-        parts.tensors[impl::argument_name(arg)] = md;
     for (const auto &[name, value] : parameters)
         if (!impl::has_parameter(row, name))
             impl::throw_invalid(operation, ": there is no parameter '", name, "'");
-    return impl::read_primitive_desc(row.read(parts, {row.name, attr, e, allow_empty}));
+    return impl::read_primitive_desc(row.read({tensors, parameters}, {row.name, attr, e, allow_empty}));
 }
 
 } // namespace v0

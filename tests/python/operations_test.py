@@ -377,6 +377,17 @@ class Arguments(unittest.TestCase):
         np.testing.assert_array_equal(octet.linear(c, w, [.5, 1, 2, 3.], rule="f32", scale=1., dtype="float32"),
                                       f32(c.astype(int) @ w.T.astype(int)) + f32([.5, 1, 2, 3]))
 
+    def test_numbers_are_those_of_arrays(self):
+        x = codes(3, 5).astype(np.int32)
+        for multiplier, scale in ((1 << 30, 1), (0x7fffffff, 1e-7), (3, 1 / 3), (0, 0.3)):
+            by_number = octet.requantize(x, rule="tflite_2step", multiplier=multiplier, shift=-2, zero_point=5)
+            by_array = octet.requantize(x, rule="tflite_2step", multiplier=np.array([multiplier]), shift=np.int64(-2), zero_point=np.int8(5))
+            np.testing.assert_array_equal(by_number, by_array)
+            np.testing.assert_array_equal(octet.requantize(x, scale=scale), octet.requantize(x, scale=np.array(scale)))
+        for wrong in (True, 1.5, 1 << 31, -1 << 40, 1 << 70, None, "1"):
+            with self.assertRaises((TypeError, ValueError), msg=wrong):
+                octet.requantize(x, rule="tflite_2step", multiplier=wrong, shift=0)
+
     def test_empty_arrays(self):
         self.assertEqual(octet.conv2d(np.zeros((0, 3, 4, 4), np.int8), np.ones((8, 3, 3, 3), np.int8), rule="none").shape, (0, 8, 2, 2))
         self.assertEqual(octet.max_pool1d(np.zeros((0, 3, 4), np.int8), 2).shape, (0, 3, 2))

@@ -24,6 +24,7 @@ float64, NumPy's default, is rounded to float32; other types than the operation'
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -97,7 +98,7 @@ def _convolution(dims: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any
     kernel = w.shape[2:]
     strides, dilations = per_side(stride, dims, "stride"), per_side(dilation, dims, "dilation")
     before, after = padding_of(padded(padding, x.shape[2:], kernel, strides, dilations), dims)
-    sizes = tuple([positions(*side) for side in zip(x.shape[2:], [b + a for b, a in zip(before, after)], kernel, dilations, strides)])
+    sizes = tuple(map(positions, x.shape[2:], map(operator.add, before, after), kernel, dilations, strides))
     y = _product("convolution", x, (_grouped(w, groups), kept), bias,
                  {"strides": strides, "dilates": tuple([d - 1 for d in dilations]), "padding_l": before, "padding_r": after},
                  (x.shape[0], w.shape[0]) + sizes, (2, 1 if groups == 1 else 3, 2), dtype, words)
@@ -294,12 +295,12 @@ def _pooling(dims: int, kind: str, x: Any, kernel: Any, stride: Any, padding: An
              words: Dict[str, Any]) -> Array:
     x = _channels_first(x, layout)
     _need_rank(x, dims + 2)
-    kernel, dilations = per_side(kernel, dims, "kernel"), per_side(dilation, dims, "dilation")
+    image, kernel, dilations = x.shape[2:], per_side(kernel, dims, "kernel"), per_side(dilation, dims, "dilation")
     strides = kernel if stride is None else per_side(stride, dims, "stride")
-    before, after = padding_of(padded(padding, x.shape[2:], kernel, strides, dilations), dims)
-    sizes = [positions(*side) for side in zip(x.shape[2:], [b + a for b, a in zip(before, after)], kernel, dilations, strides)]
+    before, after = padding_of(padded(padding, image, kernel, strides, dilations), dims)
+    sizes = tuple(map(positions, image, map(operator.add, before, after), kernel, dilations, strides))
     y = _octet.run("pooling", {"x": x}, {"algorithm": kind, "kernel": kernel, "strides": strides, "dilation": tuple([d - 1 for d in dilations]),
-                                         "padding_l": before, "padding_r": after}, words, x.shape[:2] + tuple(sizes), dtype)
+                                         "padding_l": before, "padding_r": after}, words, x.shape[:2] + sizes, dtype)
     return _as_given(y, layout)
 
 
@@ -511,7 +512,9 @@ def concat(xs: Sequence[Any], axis: int = 0, *, scales: Any = None, zero_points:
     >>> concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4], y_scale=4, rule="ort_f32").tolist()
     [2, 3]
     """
-    words = dict(given(locals()), scales=scales)
+    words = given(locals())
+    if scales is not None:
+        words["scales"] = scales
     arrays = [x if isinstance(x, np.ndarray) else _octet.as_array(x, f"x{i}") for i, x in enumerate(several("xs", xs))]
     shapes = [x.shape or (1,) for x in arrays]
     if not shapes or any([len(shape) != len(shapes[0]) for shape in shapes]):

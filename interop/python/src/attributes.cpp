@@ -5,13 +5,31 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 namespace octet::python {
 namespace {
 
+/// A number of Python's own: most callers give these, and an array of one takes longer to make than a small operation runs.
+template <typename T> std::optional<T> plain_number(const py::handle &value) {
+    if (std::is_floating_point_v<T> && PyFloat_CheckExact(value.ptr()))
+        return static_cast<T>(PyFloat_AS_DOUBLE(value.ptr()));
+    if (!PyLong_CheckExact(value.ptr()))
+        return {};
+    using wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+    int overflow = 0;
+    const auto number = static_cast<std::int64_t>(PyLong_AsLongLongAndOverflow(value.ptr(), &overflow));
+    const T result = static_cast<T>(static_cast<wide>(number));
+    if (overflow != 0 || (!std::is_floating_point_v<T> && result != number))
+        return {};
+    return result;
+}
+
 /// One number or one per channel, as a vector.
 template <typename T> std::vector<T> numbers(const py::handle &value, const std::string &who) {
+    if (const std::optional<T> number = plain_number<T>(value))
+        return {*number};
     const py::array a = array_of(value, who);
     const char kind = a.dtype().kind();
     constexpr bool takes_real = std::is_floating_point_v<T>;
@@ -264,11 +282,9 @@ private:
         if (parts.size() != 5)
             throw py::value_error("post_ops: 'leaky_relu' has " + std::to_string(parts.size() - 1) +
                                   " numbers, allowed: multiplier, shift, multiplier, shift");
-        post_op::leaky_relu stage;
-        stage.identity = one_multiplier(parts[1], parts[2], "post_ops: leaky_relu ");
-        stage.alpha = one_multiplier(parts[3], parts[4], "post_ops: leaky_relu ");
-        stage.rule = result_.attr.rule();
-        ops_.append_leaky_relu(stage);
+        ops_.append_leaky_relu({one_multiplier(parts[1], parts[2], "post_ops: leaky_relu "),
+                                one_multiplier(parts[3], parts[4], "post_ops: leaky_relu "),
+                                result_.attr.rule()});
     }
     void append_prelu(const py::handle &weights) {
         const py::array a =
@@ -277,14 +293,14 @@ private:
         ops_.append_prelu(a.size() == 1 ? 0 : 1 << 1);
     }
     void append_table(const py::array &entries) {
-        post_op::table stage;
-        stage.type = type_of(entries.dtype(), "post_ops: table");
-        if (entries.size() != 256 || memory::data_type_size(stage.type) != 1)
+        const data_type type = type_of(entries.dtype(), "post_ops: table");
+        if (entries.size() != 256 || memory::data_type_size(type) != 1)
             throw py::value_error("post_ops: table has " + std::to_string(entries.size()) +
                                   " entries, allowed: 256 of int8 or uint8");
-        const py::array dense = elements_as(entries, stage.type, "table");
-        std::memcpy(stage.entries.data(), dense.data(), 256);
-        ops_.append_table(stage);
+        const py::array dense = elements_as(entries, type, "table");
+        std::array<std::uint8_t, 256> codes;
+        std::memcpy(codes.data(), dense.data(), codes.size());
+        ops_.append_table({type, codes});
     }
 
     attributes &result_;

@@ -291,9 +291,14 @@ std::string attribute_text(const primitive_attr &attr) {
 }
 
 primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool has_numbered_sources,
-                                    const tensor_by_name &tensor) {
+                                    const std::map<int, memory::desc> &tensors) {
     primitive_attr attr;
     post_ops ops;
+    const auto tensor = [&](int arg) {
+        const auto found = tensors.find(arg);
+        return found == tensors.end() ? memory_desc() : found->second.data;
+    };
+    const auto next_argument = [&](fields &f) { return argument_of(f.next(), has_numbered_sources); };
     requantization_rule rule = requantization_rule::automatic; // its factors come in tokens of their own
     for (const std::string &token : tokens) {
         fields f(token);
@@ -304,28 +309,28 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
             rule = f.rule();
             attr.set_requantization(rule);
         } else if (key == "multipliers") {
-            const auto v = read_masked<fixed_point_multiplier>(f, tensor("dst"));
+            const auto v = read_masked<fixed_point_multiplier>(f, tensor(OCTET_ARG_DST));
             attr.set_requantization(rule, v.mask, v.values);
         } else if (key == "real_scales") {
-            const auto v = read_masked<double>(f, tensor("dst"));
+            const auto v = read_masked<double>(f, tensor(OCTET_ARG_DST));
             attr.set_requantization(rule, v.mask, v.values);
         } else if (key == "real_scales_f32") {
-            const auto v = read_masked<float>(f, tensor("dst"));
+            const auto v = read_masked<float>(f, tensor(OCTET_ARG_DST));
             attr.set_requantization(rule, v.mask, v.values);
         } else if (key == "input_multiplier") {
-            const int arg = argument_of(f.next(), has_numbered_sources);
+            const int arg = next_argument(f);
             attr.set_input_multiplier(arg, f.value<fixed_point_multiplier>());
         } else if (key == "output_scales") {
-            const auto v = read_masked<float>(f, tensor("dst"));
+            const auto v = read_masked<float>(f, tensor(OCTET_ARG_DST));
             attr.set_output_scales(v.mask, or_runtime(v));
         } else if (key == "scales") {
-            const std::string name = f.next();
-            const auto v = read_masked<float>(f, tensor(name));
-            attr.set_scales(argument_of(name, has_numbered_sources), v.mask, or_runtime(v));
+            const int arg = next_argument(f);
+            const auto v = read_masked<float>(f, tensor(arg));
+            attr.set_scales(arg, v.mask, or_runtime(v));
         } else if (key == "zero_points") {
-            const std::string name = f.next();
-            const auto v = read_masked<std::int32_t>(f, tensor(name));
-            attr.set_zero_points(argument_of(name, has_numbered_sources), v.mask, or_runtime(v));
+            const int arg = next_argument(f);
+            const auto v = read_masked<std::int32_t>(f, tensor(arg));
+            attr.set_zero_points(arg, v.mask, or_runtime(v));
         } else if (key == "post_op") {
             read_post_op(f, ops);
         } else {

@@ -2,7 +2,7 @@
 
 // Attributes as text and back, for verbose lines and octet/problem.hpp. doc/verbose.md describes the tokens.
 
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,11 +14,9 @@ namespace octet::impl {
 /// without attributes. Up to 8 values are written out; of more, "lowest..highest" is kept.
 std::string attribute_text(const primitive_attr &attr);
 
-/// The descriptor of a tensor by its name in a text ("weights"): the number of a mask's values comes from it.
-using tensor_by_name = std::function<memory_desc(const std::string &)>;
-
-/// Reads such tokens. Throws `invalid_arguments` naming the token that is no attribute or a wrong one.
+/// Reads such tokens of an operation with these tensors, which tell how many values a mask has. Throws
+/// `invalid_arguments` naming the token that is no attribute or a wrong one.
 primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool has_numbered_sources,
-                                    const tensor_by_name &tensor);
+                                    const std::map<int, memory::desc> &tensors);
 
 } // namespace octet::impl
