@@ -9,7 +9,7 @@ namespace octet::model {
 
 /// Dense descriptor of a tensor in its layout; a scalar gets one dimension.
 memory::desc dense_desc(const tensor &t);
-/// The same for a tensor that needs a buffer: throws for a type that Octet lacks and for one without
+/// Dense descriptor of a tensor that needs a buffer. Throws for a type that Octet lacks and for a tensor without
 /// elements.
 memory::desc checked_desc(const tensor &t);
 

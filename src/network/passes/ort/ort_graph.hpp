@@ -88,7 +88,7 @@ public:
 
     /// The value of a constant of one float, of any number of dimensions.
     std::optional<float> number(int t) const;
-    /// The same of at most one dimension.
+    /// The value of a constant of one float that has at most one dimension.
     std::optional<float> scalar(int t) const;
     /// Whether a scalar is a value, nearly.
     bool is_value(int t, double value) const;
@@ -115,7 +115,7 @@ public:
     bool has_one_scale(const quantized &q) const { return element_count(dims(q.scale)) == 1; }
     /// What stands behind a float tensor that a DequantizeLinear writes.
     std::optional<quantized> dequantized(int t) const;
-    /// The same with one scale and 8-bit codes.
+    /// What stands behind a float tensor, if it has one scale and 8-bit codes.
     std::optional<quantized> activation(int t) const;
     /// The QuantizeLinear that alone reads a tensor; -1.
     int quantizer_of(int t) const;

@@ -104,7 +104,7 @@ private:
         return q && type_of(*q) == data_type::s32 ? std::optional<int>(q->codes) : std::nullopt;
     }
 
-    /// The same of a Gemm, whose scale does not matter.
+    /// The bias of a Gemm as s32 codes; its scale does not matter.
     std::optional<int> gemm_bias(int t) const {
         const int dq = g_.writer(t, "DequantizeLinear"), codes = dq < 0 ? -1 : g_.input(dq, 0);
         if (t < 0)

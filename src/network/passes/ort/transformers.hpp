@@ -30,8 +30,8 @@ void join_products(ort_graph &g, int node);
 void transpose_gemm(ort_graph &g, int node);
 
 // Constants and common parts (sharing.cpp)
-/// Of nodes that ONNX Runtime leaves as they are until so many transformers have changed the graph, that which made them included:
-/// then it has noted their true shapes.
+/// Attribute of nodes that ONNX Runtime leaves as they are until so many transformers have changed the graph, that which made them
+/// included: then it has noted their true shapes.
 inline constexpr const char *not_folded = "octet.not_folded";
 void eliminate_common_subexpressions(ort_graph &g);
 void fold_constants(ort_graph &g);
@@ -85,8 +85,8 @@ void remove_double_pairs(ort_graph &g);
 void split_scale_of_zero(ort_graph &g, int node);
 void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);
-/// Of a DequantizeLinear that has become one of u8. Its zero point has lost its dimensions' number there, and a list of one scale is
-/// then refused to the weights of a Gemm.
+/// Attribute of a DequantizeLinear that has become one of u8. Its zero point has lost its dimensions' number there, and a list of one
+/// scale is then refused to the weights of a Gemm.
 inline constexpr const char *made_unsigned = "octet.made_unsigned";
 void make_unsigned(ort_graph &g);
 void drop_implied_limit(ort_graph &g, int node);

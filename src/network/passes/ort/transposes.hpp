@@ -13,7 +13,7 @@ order order_of(const ort_graph &g, int transpose);
 order inverse(const order &p);
 order composed(const order &first, const order &second);
 memory::dims permuted(const memory::dims &dims, const order &p);
-/// The same order of a tensor with dimensions of 1 at `axes`, and of one without its dimensions `axes`.
+/// An order for the tensor with more dimensions, of 1 at `axes`, and for the tensor without its dimensions `axes`.
 order with_axes(const order &p, const order &axes);
 order without_axes(const order &p, const order &axes);
 
