@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Sections 1, 3, 4, 5 and 6 of doc/arithmetic.md, and doc/eltwise.md, a second time: see arithmetic.cpp.
+// Sections 1, 3, 4, 5 and 6 of doc/arithmetic.md, and doc/eltwise.md, a second time: see arithmetic.cpp and functions.cpp.
 
 #include <cmath>
 
@@ -70,7 +70,7 @@ inline void finish(const problem &p, const value &x, const index &at, std::size_
     finish(p, x, x, at, element, e);
 }
 
-// ---- 7. operations of elementwise.cpp
+// ---- 7. operations of elementwise.cpp and resampling.cpp
 
 inline bool has_scale(const problem &p, int arg) { return p.attr.scales.count(arg) != 0; }
 
