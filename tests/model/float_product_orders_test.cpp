@@ -1,5 +1,5 @@
 // Orders of sums of floats that ONNX Runtime has for some products alone: of a row, of a column, of rows that it reads transposed, of
-// blocks that a factor multiplies, and of transposed convolutions. The expected values are those of ONNX Runtime 1.30.
+// blocks that a factor multiplies, and of convolutions of one pixel. The expected values are those of ONNX Runtime 1.30.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -57,6 +57,8 @@ TEST(FloatProductOrders, AreThoseOfOnnxRuntime) {
          {0.339613438f, -1.11703646f, 0.481045544f, -3.16205668f, -0.347282529f, -0.151925743f}},
         {"ConvTranspose", {1, 300, 2}, {300, 1, 2}, true, {-5.94900274f, 0.157419086f, 2.68202734f}},
         {"ConvTranspose", {1, 300, 2}, {300, 1, 1}, true, {2.58745217f, 3.29306388f}},
+        {"Conv", {1, 1, 7, 5}, {1, 1, 5, 5}, false, {2.57062030f, -1.93658340f, 2.20161390f}},
+        {"Conv", {1, 48, 5, 5}, {3, 48, 5, 5}, false, {-5.33530426f, 1.74886131f, -3.40263796f}},
         {"ConvTranspose", {1, 300, 2}, {300, 1, 2}, false, {-5.94900370f, 0.157418489f, 2.68203092f}},
     };
     for (const product_case &c : cases) {

@@ -1,5 +1,5 @@
 // Graphs of one product of floats each, over all the ways in which ONNX Runtime sums one up: sizes beside blocks, single rows and
-// columns, operands that are transposed or constants, a factor, batches, transposed convolutions of one pixel and of more.
+// columns, operands that are transposed or constants, a factor, batches, convolutions and transposed ones of one pixel and of more.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const {graph} = require('./onnx_writer.cjs');
@@ -64,6 +64,20 @@ function* all() {
                           (g) => g.node('ConvTranspose', [g.input([images, channels, pixels]),
                                                           g.matrix([channels, outputs, kernel], is_constant)],
                                         [images, outputs * group, pixels + kernel - 1], {group}));
+    for (const [group, multiplier] of [[1, 8], [4, 1], [4, 2]]) // windows that take the whole width, and others
+        for (const kernel of [1, 3, 5])
+            for (const [h, w] of [[5, 5], [6, 5], [7, 6], [3, 3]])
+                for (const stride of [1, 2])
+                    for (const pad of [0, 1])
+                        for (const is_constant of [false, true]) {
+                            const size = (n) => Math.floor((n + 2 * pad - kernel) / stride) + 1;
+                            if (size(h) < 1 || size(w) < 1) continue;
+                            yield add(`convolution.${group}x${multiplier}.${kernel}.${h}x${w}.${stride}.${pad}${is_constant ? '.constant' : ''}`,
+                                      (g) => g.node('Conv', [g.input([1, 4, h, w]),
+                                                             g.matrix([group * multiplier, 4 / group, kernel, kernel], is_constant)],
+                                                    [1, group * multiplier, size(h), size(w)],
+                                                    {group, pads: Array(4).fill(pad), strides: [stride, stride]}));
+                        }
 }
 
 module.exports = [...all()];

@@ -26,7 +26,7 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
         };
         if (begins)
             for (dim_t j = 0; j < columns; j++)
-                y[j] = sum_at(j);
+                y[j] = 0.f + sum_at(j);
         else if (rows == 4)
             for (dim_t j = 0; j < columns; j++)
                 y[j] = y[j] + (((factors[0] * r[j] + factors[1] * r[row_stride + j]) +

@@ -2,6 +2,7 @@
 // each group. A group of one channel is a product of one row, an image of one pixel one of a column: their orders are others.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "network/lower/onnx_float_conv.hpp"
 #include "network/lower/onnx_float_loops.hpp"
@@ -29,8 +30,15 @@ public:
                                             g.dilates[d] + 1, g.padding_l[d], strides[2 + d]};
         image_stride = strides[0];
         channel_stride = strides[1];
+        const auto are_all = [](const memory::dims &all, dim_t value) {
+            return std::all_of(all.begin(), all.end(), [&](dim_t p) { return p == value; });
+        };
+        are_rows_ = x.size() == 4 && w[1] == 1 && x[3] == w[3] && are_all(g.padding_l, 0) &&
+                    are_all(g.padding_r, 0) && are_all(g.dilates, 0) && are_all(g.strides, 1);
     }
 
+    /// Whether the windows of an image of one channel are rows of a matrix there, because each takes the whole width.
+    bool are_rows() const { return are_rows_; }
     dim_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
     dim_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
 
@@ -38,6 +46,9 @@ public:
     memory::dims dst;
     axis axes[3];
     dim_t image_stride, channel_stride;
+
+private:
+    bool are_rows_ = false;
 };
 
 /// The element of one channel that a tap meets, or 0 outside.
@@ -125,10 +136,16 @@ private:
         for (dim_t c = group * sizes_.channels; c < (group + 1) * sizes_.channels; c++) {
             const float *const channel =
                 m.at<float>(src_) + n * windows_.image_stride + c * windows_.channel_stride;
-            for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
-                for_positions(a[0].out, a[1].out, a[2].out,
-                              [&](const dim_t *o) { *to++ = element(a, channel, o, tap); });
-            });
+            if (windows_.are_rows())
+                for_positions(a[0].out, a[1].out, a[2].out, [&](const dim_t *o) {
+                    for_positions(a[0].kernel, a[1].kernel, a[2].kernel,
+                                  [&](const dim_t *tap) { *to++ = element(a, channel, o, tap); });
+                });
+            else
+                for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
+                    for_positions(a[0].out, a[1].out, a[2].out,
+                                  [&](const dim_t *o) { *to++ = element(a, channel, o, tap); });
+                });
         }
         float *const sums = to; // behind the taps, channel by channel
         const dim_t first = group * sizes_.outputs;
@@ -144,12 +161,24 @@ private:
         }
     }
     void multiply(const float *weights, const float *taps, dim_t inner, dim_t pixels, float *sums) const {
+        if (windows_.are_rows() && sizes_.outputs == 1)
+            return multiply_column(taps, inner, weights, inner, sums, pixels, !summand_);
+        if (windows_.are_rows())
+            return multiply_in_order(weights, taps, inner, sums);
         if (sizes_.outputs == 1)
             return multiply_row(weights, taps, pixels, inner, sums, pixels, !summand_);
-        const dim_t block = float_reduction_block(inner, pixels);
-        for (dim_t k = 0; k < inner; k += block)
-            multiply_column(weights + k, inner, taps + k, std::min(block, inner - k), sums, sizes_.outputs,
-                            k == 0 && !summand_);
+        multiply_column(weights, inner, taps, inner, sums, sizes_.outputs, !summand_);
+    }
+    /// One pixel, by blocks.
+    void multiply_in_order(const float *weights, const float *taps, dim_t inner, float *sums) const {
+        const dim_t block = float_reduction_block(inner, 1);
+        for (dim_t o = 0; o < sizes_.outputs; o++)
+            for (dim_t first = 0; first < inner; first += block) {
+                float sum = 0;
+                for (dim_t k = first; k < std::min(first + block, inner); k++)
+                    sum = std::fma(weights[o * inner + k], taps[k], sum);
+                sums[o] = first == 0 && !summand_ ? sum : sums[o] + sum;
+            }
     }
     static float *channel_of(const buffer &image, const run_memory &m, dim_t n, dim_t channel) {
         const memory::dims strides = image.get_desc().get_strides();
