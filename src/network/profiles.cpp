@@ -382,15 +382,28 @@ const runtime &runtime_of(const runtime &r, const graph &g, const std::function<
     return r;
 }
 
+namespace {
+
+/// The substitute that computes what `r` has no contract for. A profile of no framework has its rows alone.
+const runtime *substitute_of(const runtime &r, const contract_row &without, const lowering &node) {
+    const runtime *s = &r;
+    do {
+        if (!s->has_substitute)
+            refuse_without_contract(r, without, node.get_node().op);
+        s = s->substitute;
+    } while (s && s->framework != node.get_graph().framework && !row_of(*s, node));
+    return s;
+}
+
+} // namespace
+
 std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
     const auto own = facts_of(node.get_graph().framework, node.get_node().op).lower;
     const contract_row *found = r ? row_of(*r, node) : nullptr;
     if (!found)
         return own(node);
-    if (found->unknown && r->has_substitute)
-        return lower_under(r->substitute, node);
     if (found->unknown)
-        refuse_without_contract(*r, *found, node.get_node().op);
+        return lower_under(substitute_of(*r, *found, node), node);
     if ((found->runs_in & r->has & ~defaults) == 0)
         return own(node);
     const contract_finder others = [r](const lowering &other) -> std::optional<contract> {

@@ -145,6 +145,8 @@ static void use_options(const char *path, const float *scores) {
     EXPECT_OK(octet_options_set_profile(options, ""));
     EXPECT_REFUSED(octet_options_set_profile(options, "litert"), octet_invalid_arguments,
                    "litert-2026.08-x86");
+    EXPECT_REFUSED(octet_options_set_profile(options, "tflm-90b983c+"), octet_invalid_arguments,
+                   "a name stands on either side of a +");
     EXPECT_REFUSED(octet_options_set_batch(options, -1), octet_invalid_arguments, "batch is -1");
     EXPECT_OK(octet_network_create(&net, path, options));
     EXPECT(calls > 0);

@@ -223,6 +223,14 @@ TEST(Profiles, chains_of_floats_run_under_a_named_substitute) {
               std::string::npos);
 }
 
+TEST(Profiles, the_substitute_for_floats_computes_nothing_else) {
+    one_node node("SOFTMAX", "tflite");
+    node.set("beta", 1.f).input<std::int8_t>({1, 2}, {1, 2}, 1.f).output(data_type::s8, 1.f / 256, -128);
+    const std::string message = message_of([&] { codes_under(std::string(arm) + "+exact-f32", node); });
+    EXPECT_NE(message.find("has no contract for SOFTMAX: "), std::string::npos) << message;
+    EXPECT_EQ(codes_under(std::string(arm) + "+exact-f32+litert-2026.08-x86", node), codes_under(x86, node));
+}
+
 TEST(Profiles, operators_on_two_floats_have_activations_and_broadcast) {
     const auto result = [](const char *op, const char *activation) {
         one_node node(op, "tflite");

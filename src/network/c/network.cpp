@@ -135,7 +135,7 @@ octet_status octet_options_set_profile(octet_options *options, const char *profi
         need(options, "options");
         const std::string name = text_of(profile, "profile");
         if (!name.empty())
-            find_profile(name.substr(0, name.find('+'))); // the network looks for a substitute behind it
+            find_profile(name); // with its substitutes
         options->value.profile = name;
     });
 }
