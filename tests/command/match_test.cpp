@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -198,6 +199,16 @@ TEST_F(MatchNetworkTest, NamesWhatGivesTheOutputs) {
     const std::vector<std::string> equal = found["equal"];
     EXPECT_NE(std::find(equal.begin(), equal.end(), "ort_f32"), equal.end());
     EXPECT_GE(found["profiles"].size(), 15u);
+    // The network has a SOFTMAX, which AArch64 has no contract for: each substitute that has one is tried.
+    std::map<std::string, json> by_name;
+    for (const json &profile : found["profiles"])
+        by_name[profile["profile"]] = profile;
+    EXPECT_FALSE(by_name["litert-2026.08-arm64"]["refusal"].is_null());
+    ASSERT_EQ(by_name.count("litert-2026.08-arm64+litert-2026.08-x86"), 1u);
+    const json pair = by_name["litert-2026.08-arm64+litert-2026.08-x86"];
+    EXPECT_EQ(pair["compared"], 80);
+    EXPECT_EQ(pair["substituted"], by_name["litert-2026.08-arm64"]["refusal"]);
+    EXPECT_EQ(by_name.count("litert-2026.08-arm64+exact-f32"), 0u) << "it has no SOFTMAX of codes";
     EXPECT_EQ(found["profiles"][0]["compared"], 80);
 
     std::string output = content_of(path("device/output_0.npy"));

@@ -44,7 +44,8 @@ json to_json(const match::network_match &m) {
             {"compared", m.compared},
             {"different", m.different},
             {"first", has_first ? json(m.first) : json()},
-            {"refusal", m.refused.empty() ? json() : json(m.refused)}};
+            {"refusal", m.refused.empty() ? json() : json(m.refused)},
+            {"substituted", m.substituted.empty() ? json() : json(m.substituted)}};
 }
 
 void match_network(const match_network_options &options) {
@@ -74,14 +75,18 @@ void match_network(const match_network_options &options) {
     } else {
         if (!is_found)
             std::cout << "none is equal; the nearest are first\n";
-        for (const match::network_match &m : all)
-            if (m.is_equal())
-                std::cout << m.name << ": equal (" << m.compared << " elements)\n";
-            else if (m.refused.empty())
-                std::cout << m.name << ": " << m.different << " of " << m.compared << " elements differ; "
-                          << m.first << '\n';
+        for (const match::network_match &m : all) {
+            std::cout << m.name << ": ";
+            if (!m.refused.empty())
+                std::cout << m.refused;
+            else if (m.is_equal())
+                std::cout << "equal (" << m.compared << " elements)";
             else
-                std::cout << m.name << ": " << m.refused << '\n';
+                std::cout << m.different << " of " << m.compared << " elements differ; " << m.first;
+            if (!m.substituted.empty())
+                std::cout << "; with a substitute: " << m.substituted;
+            std::cout << '\n';
+        }
     }
     if (!is_found)
         throw CLI::RuntimeError(1);

@@ -32,6 +32,22 @@ std::vector<contender> contenders(const std::string &framework) {
     return all;
 }
 
+std::vector<contender> with_substitutes(const contender &c) {
+    std::vector<contender> all;
+    if (c.options.profile.empty())
+        return all;
+    const std::string framework = find_profile(c.name).framework;
+    for (const profile &p : all_profiles()) {
+        const bool fits = p.framework == framework || p.name == "exact-f32";
+        if (!fits || p.name == c.name)
+            continue;
+        contender pair = c;
+        pair.name = pair.options.profile = c.name + '+' + p.name;
+        all.push_back(pair);
+    }
+    return all;
+}
+
 contender find_contender(const std::string &framework, const std::string &name) {
     // "A+B": what A has no contract for is B's. The network finds out whether they are of its framework.
     if (name.find('+') != std::string::npos) {

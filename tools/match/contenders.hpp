@@ -18,6 +18,8 @@ struct contender {
 std::vector<contender> contenders(const std::string &framework);
 /// Contenders that change operators without sums of products, too, which rules do not.
 std::vector<contender> runtimes(const std::string &framework);
+/// A runtime with each substitute ("A+B") for what it has no contract for; none for a rule.
+std::vector<contender> with_substitutes(const contender &c);
 /// By name. Throws octet::error with the names that there are.
 contender find_contender(const std::string &framework, const std::string &name);
 

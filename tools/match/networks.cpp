@@ -72,8 +72,18 @@ std::vector<network_match> match_network(const model::graph &g, const inputs &gi
     for (const auto &[index, v] : known)
         require_equal(tensor_of(g, index), v);
     std::vector<network_match> all;
-    for (const contender &c : contenders(g.framework))
+    for (const contender &c : contenders(g.framework)) {
         all.push_back(run_under(c, g, given, known));
+        if (all.back().refused.empty())
+            continue;
+        const std::string refused = all.back().refused;
+        for (const contender &pair : with_substitutes(c)) {
+            network_match m = run_under(pair, g, given, known);
+            m.substituted = refused;
+            if (m.refused.empty()) // else the refusal of the profile alone says why
+                all.push_back(std::move(m));
+        }
+    }
     std::stable_sort(all.begin(), all.end(), [](const network_match &a, const network_match &b) {
         return std::make_pair(!a.refused.empty(), a.different) <
                std::make_pair(!b.refused.empty(), b.different);
