@@ -392,6 +392,15 @@ class Arguments(unittest.TestCase):
         self.assertEqual(octet.conv2d(np.zeros((0, 3, 4, 4), np.int8), np.ones((8, 3, 3, 3), np.int8), rule="none").shape, (0, 8, 2, 2))
         self.assertEqual(octet.max_pool1d(np.zeros((0, 3, 4), np.int8), 2).shape, (0, 3, 2))
         self.assertEqual(octet.eltwise(np.zeros((0, 3), np.int8), "relu").shape, (0, 3))
+        for x, w in (((0, 2, 3), (1, 3, 4)), ((1, 2, 3), (0, 3, 4)), ((5, 0, 2, 3), (3, 4))):
+            x, w = np.zeros(x, np.int8), np.zeros(w, np.int8)
+            self.assertEqual(octet.matmul(x, w).shape, np.matmul(x, w).shape)
+
+    def test_a_single_element_backwards(self):
+        x = codes(3, 5)[:1, ::-1][:, :1][::-1, ::-1]
+        self.assertLess(min(x.strides), 0)
+        np.testing.assert_array_equal(octet.binary(x, x, "max"), x)
+        np.testing.assert_array_equal(octet.matmul(x, x), x.astype(int) * x)
 
     def test_wrong_arguments_are_named(self):
         image, x = codes(1, 2, 4, 4), f32(np.ones((2, 3)))

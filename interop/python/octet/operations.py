@@ -244,7 +244,7 @@ def matmul(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, rule: str = "
     a, b = x[None] if x.ndim == 1 else x, w[:, None] if w.ndim == 1 else w
     rank = max(a.ndim, b.ndim)
     a, b = (m if m.ndim == rank else m.reshape((1,) * (rank - m.ndim) + m.shape) for m in (a, b))
-    sizes = tuple([max(m, n) for m, n in zip(a.shape[:-2], b.shape)]) + (a.shape[-2], b.shape[-1])
+    sizes = tuple([n if m == 1 else m for m, n in zip(a.shape[:-2], b.shape)]) + (a.shape[-2], b.shape[-1])
     dtype, column, bias = sums(x, bias, dtype, words), 1 << (rank - 1), _octet.as_bias(bias)
     if bias is not None:
         bias = bias.reshape((1,) * (rank - 1) + bias.shape)
