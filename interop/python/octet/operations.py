@@ -267,7 +267,9 @@ def quantize(x: Any, *, scale: Any, zero_point: Any = 0, dtype: Any = "int8", ax
     [1, -1]
     """
     words = {"rule": rule, "y_scale": scale, "y_zero_point": zero_point}
-    return _reordered(_octet.as_floats(x, "x"), dtype, axis, words)
+    x = _octet.as_array(x, "x")
+    keeps_order = x.dtype.kind in "fiub"
+    return _reordered(x.astype(np.float32, copy=False) if keeps_order else _octet.as_floats(x, "x"), dtype, axis, words)
 
 
 def dequantize(x: Any, *, scale: Any, zero_point: Any = 0, axis: Any = None) -> Array:

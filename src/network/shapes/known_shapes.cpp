@@ -21,7 +21,7 @@ std::optional<std::vector<known_values>> known_inputs(const graph &g, const node
     return inputs;
 }
 
-std::optional<known_values> result_of(const graph &g, const node &n, const operator_facts &facts) {
+std::optional<known_values> integers_of_result(const graph &g, const node &n, const operator_facts &facts) {
     if (!facts.known || n.inputs.empty() || n.inputs[0] < 0)
         return {};
     if (facts.is_known_from_dims)
@@ -39,7 +39,7 @@ void follow_shapes(graph &g, const node &n, const operator_facts &facts) {
     if (y.type != data_type::s32 || y.dims.size() > 1)
         return;
     y.data = {};
-    const auto values = result_of(g, n, facts);
+    const auto values = integers_of_result(g, n, facts);
     if (!values || static_cast<std::int64_t>(values->size()) != element_count(y.dims))
         return;
     std::vector<std::int32_t> integers;
