@@ -7,25 +7,26 @@ inline namespace v0 {
 
 /// The tensors and sizes of a convolution or deconvolution.
 struct OCTET_API convolution_desc {
-    /// Sizes have one value per spatial dimension, outermost first. Without `bias` there is none, without
-    /// `dilates` they are 0. `padding` has one value; oneDNN 2.x passes it.
-    ///@{
+    /// Sizes have one value per spatial dimension, outermost first; dilates are 0. `padding` has one value, which
+    /// oneDNN 2.x passes.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
                      const memory::dims &padding_l, const memory::dims &padding_r,
                      padding_kind padding = padding_kind::zero);
+    /// The same without a bias.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
                      const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+    /// With dilates.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
                      const memory::dims &dilates, const memory::dims &padding_l,
                      const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+    /// With dilates, without a bias.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
                      const memory::dims &padding_l, const memory::dims &padding_r,
                      padding_kind padding = padding_kind::zero);
-    ///@}
 
     /// What the constructor was given; absent tensors are zero descriptors.
     ///@{
@@ -39,9 +40,8 @@ struct OCTET_API convolution_desc {
 /// The primitive descriptor of a convolution or deconvolution that `Desc` describes.
 template <typename Desc> struct convolution_primitive_desc : public primitive_desc_of<Desc> {
     using primitive_desc_of<Desc>::primitive_desc_of;
-    convolution_primitive_desc() = default;
-    /// oneDNN 3.x: descriptor and primitive descriptor in one call.
-    ///@{
+    convolution_primitive_desc() = default; ///< an empty one
+    /// oneDNN 3.x: descriptor and primitive descriptor in one call, with a bias.
     convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                                const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
                                const memory::dims &strides, const memory::dims &padding_l,
@@ -49,6 +49,7 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
                                bool allow_empty = false)
         : primitive_desc_of<Desc>({prop, alg, src, weights, bias, dst, strides, padding_l, padding_r}, attr,
                                   e, allow_empty) {}
+    /// oneDNN 3.x: descriptor and primitive descriptor in one call, without a bias.
     convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                                const memory::desc &weights, const memory::desc &dst,
                                const memory::dims &strides, const memory::dims &padding_l,
@@ -56,6 +57,7 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
                                bool allow_empty = false)
         : primitive_desc_of<Desc>({prop, alg, src, weights, dst, strides, padding_l, padding_r}, attr, e,
                                   allow_empty) {}
+    /// oneDNN 3.x: descriptor and primitive descriptor in one call, with a bias and dilations.
     convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                                const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
                                const memory::dims &strides, const memory::dims &dilates,
@@ -64,6 +66,7 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
         : primitive_desc_of<Desc>(
               {prop, alg, src, weights, bias, dst, strides, dilates, padding_l, padding_r}, attr, e,
               allow_empty) {}
+    /// oneDNN 3.x: descriptor and primitive descriptor in one call, with dilations, without a bias.
     convolution_primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                                const memory::desc &weights, const memory::desc &dst,
                                const memory::dims &strides, const memory::dims &dilates,
@@ -71,7 +74,6 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
                                const primitive_attr &attr = {}, bool allow_empty = false)
         : primitive_desc_of<Desc>({prop, alg, src, weights, dst, strides, dilates, padding_l, padding_r},
                                   attr, e, allow_empty) {}
-    ///@}
 };
 
 /// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated; and that of f32.

@@ -19,7 +19,7 @@ struct OCTET_API normalization_desc {
 /// The primitive descriptor of a batch or layer normalization that `Desc` describes.
 template <typename Desc> struct normalization_primitive_desc : public primitive_desc_of<Desc> {
     using primitive_desc_of<Desc>::primitive_desc_of;
-    normalization_primitive_desc() = default;
+    normalization_primitive_desc() = default; ///< an empty one
     /// oneDNN 3.x: descriptor and primitive descriptor in one call.
     normalization_primitive_desc(const engine &e, prop_kind prop, const memory::desc &src,
                                  const memory::desc &dst, float epsilon, normalization_flags flags,

@@ -98,14 +98,13 @@ using primitive_desc = primitive_desc_base;
 /// The primitive descriptor of an operation that `Desc` describes. With `allow_empty` it is empty where it would throw.
 template <typename Desc> class primitive_desc_of : public primitive_desc_base {
 public:
-    primitive_desc_of() = default;
-    /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
-    ///@{
+    primitive_desc_of() = default; ///< an empty one
+    /// From a descriptor, as in oneDNN 2.x; all attributes have their defaults.
     primitive_desc_of(const Desc &d, const engine &e, bool allow_empty = false)
         : primitive_desc_of(d, primitive_attr(), e, allow_empty) {}
+    /// From a descriptor and attributes, as in oneDNN 2.x.
     primitive_desc_of(const Desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false)
         : primitive_desc_base(check(d, attr, e, allow_empty)) {}
-    ///@}
 };
 
 /// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not
