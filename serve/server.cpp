@@ -161,8 +161,8 @@ struct server::state {
         o.certificate.clear();
         o.client_authority.clear();
         o.most_connections = 64;
-        if (options.metrics !=
-            "off") // probes find the server also where requests fill the memory: they count nothing
+        // Probes find the server also where requests fill the memory: they count nothing.
+        if (options.metrics != "off")
             scrapes = listen_http(
                 on(options.metrics, "metrics", 0), *receiving,
                 handlers([this](const http_request &r,

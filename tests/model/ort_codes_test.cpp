@@ -89,18 +89,23 @@ TEST(OrtCodes, ALimitStaysBeforeCodesThatNameNoZeroPoint) {
     }
 }
 
+/// Conv of x, {1, 3, 4}, with constants in codes and a bias of floats: the tensors w, bias and c.
+void add_convolution_with_bias(b &m) {
+    m.constant<std::int8_t>("codes", {2, 3, 1}, {1, -2, 3, 40, -50, 60});
+    m.scalar<float>("w_scale", 0.01f);
+    m.scalar<std::int8_t>("w_zero", 0);
+    m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
+    m.constant<float>("bias", {2}, {0.3f, -0.4f});
+    m.node("Conv", {"x", "w", "bias"}, {"c"});
+}
+
 /// Scales of one dimension and of none give a bias that is rounded again with each run.
 TEST(OrtCodes, ABiasWhoseScaleGainsADimensionIsNotFolded) {
     for (const bool is_list : {false, true}) {
         b m(17);
         m.input<float>("in", {1, 3, 4});
         add_pair(m, "in", {"x", 0.02f, 100, is_list});
-        m.constant<std::int8_t>("codes", {2, 3, 1}, {1, -2, 3, 40, -50, 60});
-        m.scalar<float>("w_scale", 0.01f);
-        m.scalar<std::int8_t>("w_zero", 0);
-        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
-        m.constant<float>("bias", {2}, {0.3f, -0.4f});
-        m.node("Conv", {"x", "w", "bias"}, {"c"});
+        add_convolution_with_bias(m);
         add_pair(m, "c", {"y", 0.02f, 100, is_list});
         m.output("y");
         EXPECT_EQ(operators_left(m).find("QLinearConv") == std::string::npos, is_list);
@@ -311,12 +316,7 @@ TEST(OrtCodes, ABiasIsFoldedBesideAnother) {
         b m(17);
         m.input<float>("in", {1, 3, 4});
         add_pair(m, "in", {"x", 0.02f, 100, true});
-        m.constant<std::int8_t>("codes", {2, 3, 1}, {1, -2, 3, 40, -50, 60});
-        m.scalar<float>("w_scale", 0.01f);
-        m.scalar<std::int8_t>("w_zero", 0);
-        m.node("DequantizeLinear", {"codes", "w_scale", "w_zero"}, {"w"});
-        m.constant<float>("bias", {2}, {0.3f, -0.4f});
-        m.node("Conv", {"x", "w", "bias"}, {"c"});
+        add_convolution_with_bias(m);
         add_pair(m, "c", {"y", 0.02f, 100});
         m.output("y");
         if (has_other) {

@@ -26,6 +26,14 @@ inline std::string operators_left(const onnx_builder &m) {
     return names;
 }
 
+/// What a network of the file keeps, in the order of names.
+inline std::vector<std::string> sorted_operators(const onnx_builder &m, const network_options &options = {}) {
+    const std::vector<std::uint8_t> file = m.finish();
+    std::vector<std::string> all = network(file.data(), file.size(), "net.onnx", options).operators_left();
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
 inline std::vector<float> wave(std::size_t count) {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; i++)

@@ -54,10 +54,10 @@ def real(who: str, value: Any) -> float:
         raise TypeError(f"{who} is {value!r}, allowed: a number") from None
 
 
-def several(who: str, values: Any) -> List[Any]:
-    """The arrays that an argument of this name holds."""
+def several(who: str, values: Any, what: str = "arrays") -> List[Any]:
+    """What an argument of this name lists."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"{who} is {values!r}, allowed: a list of arrays")
+        raise TypeError(f"{who} is {values!r}, allowed: a list of {what}")
     return list(values)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Sequence, Union
+from typing import Any, Dict, List, Sequence, Union
 
 import numpy as np
 
+from .arguments import several
 from .drawing import html_page, pyplot
 from .network import Network, html_table, progress_bar
 
@@ -85,8 +86,7 @@ def compare_rules(model: Union[str, bytes, "os.PathLike[str]"], *values: Any, ru
     >>> all(d.largest <= 2 for d in found.layers["ort_f32"])
     True
     """
-    if isinstance(rules, str) or not isinstance(rules, Iterable):
-        raise TypeError(f"rules is {rules!r}, allowed: a list of names")
+    rules = several("rules", rules, "names")
     first = Network(model, rule=base, fusion=False)
     expected = first.trace(*values, **feeds)
     layers: Dict[str, List[LayerDifference]] = {}

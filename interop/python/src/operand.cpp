@@ -18,8 +18,7 @@ operand::operand(const py::handle &object, const std::string &who) : array(array
     if (!is_plain())
         array = dense(array, array.dtype());
     dims strides;
-    for (py::ssize_t i = 0; i < array.ndim();
-         i++) // below 0: of a dimension with one element, which has no next one
+    for (py::ssize_t i = 0; i < array.ndim(); i++) // a dimension with one element may have one below 0
         strides.push_back(std::max<py::ssize_t>(array.strides(i), 0) / array.itemsize());
     const data_type type = type_of(array.dtype(), who);
     const dims sizes = dims_of(array);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/graph/operator_facts.hpp"
 #include "network/shapes/known_values.hpp"
 
 namespace octet::model {
@@ -53,23 +52,17 @@ template <typename T> std::vector<std::uint8_t> elements_of(const known_values &
 std::optional<known_values> result_of(const graph &g, const node &n, const operator_facts &facts) {
     const auto tensor_at = [&](int t) -> const tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     const tensor &y = tensor_at(n.outputs[0]);
-    if (!facts.known || !is_followed(y.type, element_count(y.dims)))
+    if (!is_followed(y.type, element_count(y.dims)))
         return {};
-    if (facts.is_known_from_dims)
-        return facts.known(known_node(g, n, {}));
     const bool are_constants = std::all_of(n.inputs.begin(), n.inputs.end(),
                                            [&](int t) { return t < 0 || tensor_at(t).is_constant; });
-    if (n.inputs.empty() || (y.type == data_type::f32 && are_constants)) // the latter are another pass's
+    if (!facts.is_known_from_dims &&
+        (n.inputs.empty() || (y.type == data_type::f32 && are_constants))) // the latter are another pass's
         return {};
-    std::vector<known_values> inputs;
-    for (const int t : n.inputs) {
-        auto values = t < 0 ? known_values() : known_numbers(tensor_at(t));
-        if (!values)
-            return {};
-        inputs.push_back(std::move(*values));
-    }
-    auto result = facts.known(known_node(g, n, std::move(inputs)));
-    if (result)
+    auto result = known_result(g, n, facts, [&](int t) {
+        return t < 0 ? std::optional<known_values>(known_values()) : known_numbers(tensor_at(t));
+    });
+    if (result && !facts.is_known_from_dims)
         for (double &v : *result)
             v = element_of(y.type, v);
     return result;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "network/graph/element_map.hpp"
+#include "network/graph/operator_facts.hpp"
 
 namespace octet::model {
 
@@ -71,6 +72,23 @@ private:
     const node &n_;
     std::vector<known_values> inputs_;
 };
+
+/// What the function of an operator gives for a node; `numbers_of(tensor index)` are an input's, nothing where they are not known.
+template <typename Numbers>
+std::optional<known_values> known_result(const graph &g, const node &n, const operator_facts &facts,
+                                         const Numbers &numbers_of) {
+    if (!facts.known)
+        return {};
+    std::vector<known_values> inputs;
+    if (!facts.is_known_from_dims)
+        for (const int t : n.inputs) {
+            std::optional<known_values> numbers = numbers_of(t);
+            if (!numbers)
+                return {};
+            inputs.push_back(std::move(*numbers));
+        }
+    return facts.known(known_node(g, n, std::move(inputs)));
+}
 
 /// Index of an element of a dense tensor with these dimensions.
 std::size_t flat_index(const memory::dims &dims, const memory::dims &at);

@@ -211,6 +211,12 @@ int ort_graph::add_like(int t, const memory::dims &dims) {
     return add_tensor(std::move(copy));
 }
 
+int ort_graph::add_like(int t, data_type type) {
+    const int like = add_like(t);
+    get_graph().tensors[static_cast<std::size_t>(like)].type = type;
+    return like;
+}
+
 void ort_graph::become(int i, node n) {
     n.outputs = {output(i)};
     n.number = at(i).number;

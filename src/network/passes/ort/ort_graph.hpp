@@ -135,6 +135,7 @@ public:
     /// A computed tensor like another one.
     int add_like(int t);
     int add_like(int t, const memory::dims &dims);
+    int add_like(int t, data_type type);
 
     /// Node i, the last of its pattern, computes the same output by one operator.
     void become(int i, node n);

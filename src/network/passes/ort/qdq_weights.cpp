@@ -34,14 +34,6 @@ void read_dequantized(ort_graph &g, int i, std::size_t input, node dequantize) {
     g.set_input(i, input, t);
 }
 
-int add_like(ort_graph &g, int t, data_type type) {
-    tensor copy = g.tensor_at(t);
-    copy.type = type;
-    copy.is_constant = false;
-    copy.data = {};
-    return g.add_tensor(std::move(copy));
-}
-
 /// To s8, over the range from the smallest element to the largest and 0, by the operator itself. Whether it was done.
 bool quantize_weights(ort_graph &g, int i) {
     const int w = g.input(i, 1), bias = g.input(i, 2);
@@ -60,7 +52,7 @@ bool quantize_weights(ort_graph &g, int i) {
                   g.add_constant("scale of the weights", data_type::f32, {}, bytes_of<float>({scale})),
               zero_tensor = g.add_constant("zero point of the weights", data_type::s8, {},
                                            bytes_of<std::int8_t>({zero_point})),
-              codes = add_like(g, w, data_type::s8);
+              codes = g.add_like(w, data_type::s8);
     g.insert_before(i, {"QuantizeLinear", {w, scale_tensor, zero_tensor}, {codes}, {}});
     read_dequantized(g, i, 1, {"DequantizeLinear", {codes, scale_tensor, zero_tensor}, {}, {}});
     return true;
@@ -72,7 +64,7 @@ void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w, b
     constexpr std::int64_t as_s32 = 6, changes = 2;
     const int bias = g.input(i, 2), scale = g.add_like(g.rank(w.scale) > 0 ? w.scale : x.scale),
               quotient = g.add_like(bias), rounded = g.add_like(bias),
-              codes = add_like(g, rounded, data_type::s32);
+              codes = g.add_like(rounded, data_type::s32);
     const auto insert = [&](const char *op, std::vector<int> inputs, int y,
                             std::map<std::string, attribute> attributes = {}) {
         if (!is_noted)

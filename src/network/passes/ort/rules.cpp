@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "network/graph/descs.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 
@@ -77,14 +78,8 @@ void join_div_mul(ort_graph &g, int i) {
     if (g.number(g.input(i, 0)) != 1.f || product < 0 || !g.is_float(a))
         return;
     const int b = g.other(product, y);
-    memory::dims shape = g.dims(b); // the 1 may have had more dimensions
-    const memory::dims &divisor = g.dims(a);
-    shape.insert(shape.begin(), std::max(divisor.size(), shape.size()) - shape.size(), 1);
-    for (std::size_t d = 1; d <= divisor.size(); d++)
-        if (dim_t &size = shape[shape.size() - d]; size == 1)
-            size = divisor[divisor.size() - d];
     g.become(product, "Div", {b, a});
-    g.give_shape(g.output(product), shape);
+    g.give_shape(g.output(product), broadcast(g.dims(a), g.dims(b))); // the 1 may have had more dimensions
     g.remove(i);
 }
 
