@@ -109,6 +109,11 @@ class ModelsTest(unittest.TestCase):
             with serving.Server(COMMAND, "--models", folder, "--lax-readiness") as server:
                 self.assertEqual(server.get("/v2/health/ready")[0], 200)
 
+    def test_its_name_among_the_processes(self):
+        with serving.Folder("{}") as folder, serving.Server(COMMAND, "--models", folder) as server:
+            with open(f"/proc/{server.process.pid}/cmdline", "rb") as words:
+                self.assertTrue(words.read().startswith(b"octet-serve\0--http\0"))
+
     def test_it_ends_while_it_loads(self):
         ports = {name: serving.free_port() for name in ("http", "grpc", "metrics")}
         with serving.Folder("{}") as folder:

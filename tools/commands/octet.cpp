@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -14,12 +15,15 @@
 
 namespace {
 
-/// The server is a program of its own: its libraries would make every command start later. Returns if it is not there.
+/// The server is a program of its own: its libraries would make every command start later. `arguments` begin with the word "serve", whose
+/// place the program's name takes, as `ps` shows it. Returns if the program is not there.
 void become_server(char **arguments) {
+    char name[] = "octet-serve";
     std::error_code ignored;
-    const auto beside =
-        std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename("octet-serve");
+    const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename(name);
+    char *const word = std::exchange(arguments[0], name);
     execv(beside.c_str(), arguments);
+    arguments[0] = word;
 }
 
 } // namespace
