@@ -39,15 +39,18 @@ forbid serve/core '(http|grpc|net)/|boost/|nghttp2/' 'serve/core knows no protoc
 forbid serve/net '(http|grpc)/|nghttp2/' 'serve/net knows connections, and not what they speak'
 forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
 forbid src/storage '(common|cpu|jit|api|network)/' 'files are written by whoever wants to, without knowing them'
-for room in graph tflite onnx passes lower; do
+for room in graph tflite onnx passes lower ops; do
     forbid src/network/$room 'network/run/' 'only src/network/run knows what runs'
 done
-forbid src/network/graph 'network/(tflite|onnx|passes|lower)/' 'src/network/graph knows graphs as values only'
-forbid src/network/c 'network/(graph|tflite|onnx|passes|lower|run)/' 'the C interface is made of the public one'
-forbid src/network/lower 'network/(tflite|onnx|passes)/' 'lowering sees one node, not files or passes'
-forbid src/network/tflite 'network/(onnx|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
-forbid src/network/shapes 'network/(tflite|onnx|passes|lower|run)/' 'shape functions see a node, not files'
-forbid src/network/onnx 'network/(tflite|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
+forbid src/network/graph 'network/(tflite|onnx|passes|lower|ops)/' 'src/network/graph knows graphs as values only'
+forbid src/network/c 'network/(graph|tflite|onnx|passes|lower|ops|run)/' 'the C interface is made of the public one'
+forbid src/network/lower 'network/(tflite|onnx|passes|ops)/' 'lower has what operators are made with, and knows none'
+forbid src/network/ops 'network/(tflite|onnx|passes)/' 'lowering sees one node, not files or passes'
+forbid src/network/ops/onnx 'network/ops/tflite/' 'operators of one framework know nothing of those of another'
+forbid src/network/ops/tflite 'network/ops/onnx/' 'operators of one framework know nothing of those of another'
+forbid src/network/tflite 'network/(onnx|passes|lower|ops)/' 'a reader makes a graph and knows nothing of what becomes of it'
+forbid src/network/shapes 'network/(tflite|onnx|passes|lower|ops|run)/' 'shape functions see a node, not files'
+forbid src/network/onnx 'network/(tflite|passes|lower|ops)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
 
 # Rings of units and of folders, and who is compiled with the assembler.

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "network/lower/onnx.hpp"
-#include "network/lower/tflite.hpp"
+#include "network/ops/onnx/onnx.hpp"
+#include "network/ops/tflite/tflite.hpp"
 
 namespace octet::model {
 namespace {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <string_view>
 
-#include "network/lower/tflite.hpp"
 #include "network/operators.hpp"
+#include "network/ops/tflite/tflite.hpp"
 #include "network/profile_conditions.hpp"
 
 namespace octet::model {

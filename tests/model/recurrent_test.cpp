@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "model/recurrent_models.hpp"
-#include "network/lower/tflite_integers.hpp"
+#include "network/ops/tflite/integers.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 

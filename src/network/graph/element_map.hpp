@@ -2,7 +2,7 @@
 
 // Where operators that only move elements take them from: for each dimension of the output, an offset into the input per index.
 // One map serves the dimensions of the output, its elements where they are known when a file is read (shapes/known_integers.cpp) and
-// the step that moves them (lower/rearranging.hpp). Whether an operator keeps the rows of a batch apart is no question of one map: at
+// the step that moves them (ops/rearranging.hpp). Whether an operator keeps the rows of a batch apart is no question of one map: at
 // a batch of 1 a transposition looks like a copy (node_rows.cpp).
 
 #include <string>

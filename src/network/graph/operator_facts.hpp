@@ -2,7 +2,7 @@
 
 // All that is known of an operator, in one row: how many inputs it has, how it is lowered, what it gives, and how passes may
 // treat it. The row stands at the end of the file of its family, behind the functions that it names; nothing else names the
-// operator. A family's file is lower/onnx_*.cpp or lower/tflite_*.cpp; operators.cpp lists the families.
+// operator. A family's file is in ops/onnx or ops/tflite; operators.cpp lists the families.
 
 #include <iterator>
 #include <memory>

@@ -1,5 +1,5 @@
 // Operators on floats behind products of matrices; see fusion.hpp. What the fused operators then compute is in
-// lower/fused_floats.cpp.
+// ops/onnx/fused_floats.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

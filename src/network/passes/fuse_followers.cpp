@@ -1,5 +1,5 @@
 // Operators behind accumulating ones; see fusion.hpp. Here is decided what is fused; what the fused operators
-// then compute is in lower/fused.cpp.
+// then compute is in ops/fused.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "network/graph/attention_parts.hpp"
-#include "network/lower/onnx_float_loops.hpp"
+#include "network/ops/onnx/float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/shapes/node_shapes.hpp"

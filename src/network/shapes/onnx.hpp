@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What ONNX's operators give: type and dimensions of their outputs, from those of their inputs. Which operator has which is in
-// its row; shapes of operators that move elements stand with them (lower/onnx_moving.cpp, onnx_choices.cpp, onnx_rearranging.cpp).
+// its row; shapes of operators that move elements stand with them (ops/onnx/moving.cpp, choices.cpp, rearranging.cpp).
 
 #include "network/shapes/node_shapes.hpp"
 

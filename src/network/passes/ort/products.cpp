@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "network/lower/onnx_float_loops.hpp"
+#include "network/ops/onnx/float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/passes/ort/transposes.hpp"

@@ -1,5 +1,5 @@
 // Products whose weights alone are codes: ONNX Runtime rounds the source itself, in blocks, and multiplies codes
-// (lower/onnx_block_product.cpp).
+// (ops/onnx/block_product.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

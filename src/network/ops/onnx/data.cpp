@@ -1,0 +1,209 @@
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Mask of the dimension that per-axis scales belong to.
+int axis_mask(const lowering &l, const tensor &x) {
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t axis = l.integer("axis", 1);
+    if (axis < -rank || axis >= rank)
+        refuse("attribute 'axis' is " + std::to_string(axis) + ", allowed: " + std::to_string(-rank) +
+               " to " + std::to_string(rank - 1));
+    return 1 << (axis < 0 ? axis + rank : axis);
+}
+
+/// A reorder whose 8-bit side (`arg`) has the scales and zero points of inputs 1 and 2.
+std::unique_ptr<step> linear_step(const lowering &l, int arg) {
+    const std::vector<float> scales = constant_scales(l, 1);
+    const std::vector<std::int32_t> zero_points = constant_zero_points(l, 2);
+    const int mask = scales.size() == 1 && zero_points.size() == 1 ? 0 : axis_mask(l, l.input(0));
+    primitive_attr attr;
+    attr.set_requantization(onnxruntime_rule);
+    attr.set_scales(arg, scales.size() == 1 ? 0 : mask, scales);
+    set_zero_points(attr, arg, mask, zero_points);
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
+    auto result = std::make_unique<primitive_step>();
+    result->add(reorder_desc(src, dst, attr), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+    return result;
+}
+
+struct extremes {
+    float low = std::numeric_limits<float>::infinity(), high = -std::numeric_limits<float>::infinity();
+
+    // MLAS's instructions give the second operand where one is NaN: one number behind a NaN makes it forgotten, and all that
+    // was before it.
+    void include(float x) {
+        low = low < x ? low : x;
+        high = high > x ? high : x;
+    }
+    void include(const extremes &e) {
+        low = low < e.low ? low : e.low;
+        high = high > e.high ? high : e.high;
+    }
+    void include_number(float x) {
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+};
+
+/// Extremes of what may be or have NaN, in MLAS's order for AVX: four times eight lanes, joined by pairs; eight lanes, joined by
+/// halves; what is left, without NaN.
+extremes extremes_with_nan(const float *x, dim_t count) {
+    constexpr std::size_t width = 8, vectors = 4;
+    constexpr auto step = static_cast<dim_t>(width), block = static_cast<dim_t>(vectors * width);
+    std::array<extremes, vectors * width> lanes;
+    dim_t i = 0;
+    for (; count - i >= block; i += block)
+        for (std::size_t k = 0; k < lanes.size(); k++)
+            lanes[k].include(x[i + static_cast<dim_t>(k)]);
+    if (count >= block)
+        for (const auto &[to, from] : {std::pair{0, 1}, {2, 3}, {0, 2}})
+            for (std::size_t k = 0; k < width; k++)
+                lanes[static_cast<std::size_t>(to) * width + k].include(
+                    lanes[static_cast<std::size_t>(from) * width + k]);
+    for (; count - i >= step; i += step)
+        for (std::size_t k = 0; k < width; k++)
+            lanes[k].include(x[i + static_cast<dim_t>(k)]);
+    for (std::size_t half = width / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; k++)
+            lanes[k].include(lanes[k + half]);
+    extremes all = lanes[0];
+    for (; i < count; i++)
+        all.include_number(x[i]);
+    return all;
+}
+
+/// Rows of the same length, into which elements are divided to be reduced: long ones, since a result takes as long as some hundred
+/// elements, and a multiple of four, which are reduced at a time.
+dim_t rows_of(dim_t count) {
+    constexpr dim_t shortest = 2048, at_a_time = 4;
+    for (dim_t rows = count / shortest / at_a_time * at_a_time; rows > 0; rows -= at_a_time)
+        if (count % rows == 0)
+            return rows;
+    return 1;
+}
+
+/// Finds scale and zero point of what it is given, then quantizes with them. The extremes of rows are found first, by
+/// reductions: whatever the order, they are the same, but where there is a NaN. Then a sum is NaN, too.
+class dynamic_quantize_step final : public step {
+public:
+    dynamic_quantize_step(const lowering &l, const buffer &src, const buffer &dst, const buffer &scale,
+                          const buffer &zero_point)
+        : count_(element_count(src.get_desc().dims())), rows_(rows_of(count_)), src_(src), scale_(scale),
+          zero_point_u8_(zero_point),
+          zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))) {
+        const memory::desc matrix({rows_, count_ / rows_}, data_type::f32, format_tag::nc),
+            column({rows_, 1}, data_type::f32, format_tag::nc);
+        lowest_ = l.scratch(column);
+        highest_ = l.scratch(column);
+        sums_ = l.scratch(column);
+        for (const auto &[alg, result] : {std::pair{algorithm::reduction_min, lowest_},
+                                          {algorithm::reduction_max, highest_},
+                                          {algorithm::reduction_sum, sums_}})
+            extremes_.add(reduction::primitive_desc({alg, matrix, column, 0.f, 0.f}, l.get_engine()),
+                          {{OCTET_ARG_SRC, src.seen_through(matrix)}, {OCTET_ARG_DST, result}});
+        primitive_attr attr;
+        attr.set_requantization(onnxruntime_rule);
+        attr.set_scales_mask(OCTET_ARG_DST, 0);
+        attr.set_zero_points_mask(OCTET_ARG_DST, 0);
+        quantize_.add(reorder_desc(src, dst, attr),
+                      {{OCTET_ARG_SRC, src},
+                       {OCTET_ARG_DST, dst},
+                       {OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST, scale_},
+                       {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, zero_point_s32_}});
+    }
+
+    void make_primitives() override {
+        extremes_.make_primitives();
+        quantize_.make_primitives();
+    }
+
+    void run(const stream &s, const run_memory &m) const override {
+        extremes_.run(s, m);
+        const extremes found = found_extremes(m);
+        const dynamic_quantization q =
+            dynamic_quantization_of(std::min(found.low, 0.f), std::max(found.high, 0.f));
+        *m.at<float>(scale_) = q.scale;
+        *m.at<std::uint8_t>(zero_point_u8_) = static_cast<std::uint8_t>(q.zero_point);
+        *m.at<std::int32_t>(zero_point_s32_) = q.zero_point;
+        quantize_.run(s, m);
+    }
+
+    std::string implementation() const override {
+        return extremes_.implementation() + " + " + quantize_.implementation();
+    }
+    std::string explain() const override { return extremes_.explain() + "\n" + quantize_.explain(); }
+
+private:
+    extremes found_extremes(const run_memory &m) const {
+        const float *low = m.at<float>(lowest_), *high = m.at<float>(highest_), *sums = m.at<float>(sums_);
+        if (std::any_of(sums, sums + rows_, [](float sum) { return std::isnan(sum); }))
+            return extremes_with_nan(m.at<float>(src_), count_);
+        return {*std::min_element(low, low + rows_), *std::max_element(high, high + rows_)};
+    }
+
+    std::int64_t count_, rows_;
+    buffer src_, lowest_, highest_, sums_, scale_, zero_point_u8_, zero_point_s32_;
+    primitive_step extremes_, quantize_;
+};
+
+std::unique_ptr<step> lower_quantize_linear(const lowering &l) {
+    l.input(0, {data_type::f32});
+    l.output({data_type::u8, data_type::s8});
+    return linear_step(l, OCTET_ARG_DST);
+}
+
+std::unique_ptr<step> lower_dequantize_linear(const lowering &l) {
+    l.input(0, {data_type::u8, data_type::s8, data_type::s32});
+    l.output({data_type::f32});
+    return linear_step(l, OCTET_ARG_SRC);
+}
+
+std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
+    constexpr std::size_t y = 0, y_scale = 1, y_zero_point = 2;
+    l.input(0, {data_type::f32});
+    l.output(y, {data_type::u8});
+    const tensor &scale = l.output(y_scale, {data_type::f32}),
+                 &zero_point = l.output(y_zero_point, {data_type::u8});
+    if (element_count(scale.dims) != 1 || element_count(zero_point.dims) != 1)
+        refuse("scale " + to_text(scale.dims) + " and zero point " + to_text(zero_point.dims) +
+               " must be scalars");
+    return std::make_unique<dynamic_quantize_step>(l, l.input_buffer(0), l.output_buffer(y),
+                                                   l.output_buffer(y_scale), l.output_buffer(y_zero_point));
+}
+
+using namespace row_words;
+
+constexpr row onnx_data_rows[] = {
+    row("DequantizeLinear", {2, 3}, lower_dequantize_linear)
+        .in(domains::both)
+        .scales(0, 1)
+        .batched(rows::first_input)
+        .shape(shape::dequantize)
+        .layouts(converts),
+    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear)
+        .batched(rows::never)
+        .shape(shape::dynamic_quantize),
+    row("QuantizeLinear", {2, 3}, lower_quantize_linear)
+        .in(domains::both)
+        .scales(0, 0, 1)
+        .batched(rows::first_input)
+        .shape(shape::quantize)
+        .layouts(layout_support::chooses),
+};
+
+} // namespace
+
+operator_rows onnx_data_operators() { return onnx_data_rows; }
+
+} // namespace octet::model

@@ -1,0 +1,152 @@
+// ONNX Runtime's quantized operators on single codes: each is one primitive with rule ort_f32 and the scales
+// and zero points of its tensors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+// The definitions put scale and zero point behind their tensor.
+constexpr std::size_t a_input = 0, b_input = 3, y_scale_of_two = 6;
+
+std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
+    const tensor &a = l.input(a_input, {data_type::u8, data_type::s8}), &b = l.input(b_input, {a.type}),
+                 &y = l.output({a.type});
+    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
+    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
+    if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
+        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
+    primitive_attr attr;
+    attr.set_requantization(onnxruntime_rule);
+    set_parameters(attr, OCTET_ARG_SRC_0, per_tensor_parameters(l, a_input + 1, a_input + 2));
+    set_parameters(attr, OCTET_ARG_SRC_1, per_tensor_parameters(l, b_input + 1, b_input + 2));
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, y_scale_of_two, y_scale_of_two + 1));
+    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC_0, l.input_buffer(a_input, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(b_input, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
+}
+
+/// One input, one output: x, its scale and zero point, those of y.
+std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alpha = 0.f) {
+    const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
+    need_equal_dims(x, y);
+    primitive_attr attr;
+    attr.set_requantization(onnxruntime_rule);
+    set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
+    const eltwise_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(), alpha);
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+}
+
+} // namespace
+
+/// The shift takes the zero points in.
+void append_qlinear_add(fused_codes &codes, const lowering &add) {
+    const linear_parameters a = per_tensor_parameters(add, a_input + 1, a_input + 2),
+                            b = per_tensor_parameters(add, b_input + 1, b_input + 2),
+                            y = per_tensor_parameters(add, y_scale_of_two, y_scale_of_two + 1);
+    const qlinear_add_factors f =
+        qlinear_add_factors_of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
+    const bool is_a = add.get_node().result_input == 0;
+    codes.ops.append_qlinear_add(
+        {is_a ? f.scale_a : f.scale_b, is_a ? f.scale_b : f.scale_a, f.shift, codes.zero_point, !is_a});
+    codes.zero_point = 0;
+}
+
+/// Softmax over one axis; before opset 13 over all dimensions from the axis on, as if they were one.
+memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
+    const auto rank = static_cast<std::int64_t>(t.dims.size());
+    const std::int64_t opset = l.integer("opset", 13);
+    const std::int64_t given = l.integer("axis", opset < 13 ? 1 : -1),
+                       from = given < 0 ? given + rank : given;
+    if (from < 0 || from >= rank)
+        refuse("attribute 'axis' is " + std::to_string(given) + ", allowed: " + std::to_string(-rank) +
+               " to " + std::to_string(rank - 1));
+    axis = static_cast<int>(from);
+    if (opset >= 13)
+        return dense_desc(t);
+    const memory::dims outer(t.dims.begin(), t.dims.begin() + axis),
+        inner(t.dims.begin() + axis, t.dims.end());
+    axis = 1;
+    return memory::desc({element_count(outer), element_count(inner)}, t.type, memory::dims());
+}
+
+namespace {
+
+std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
+    need_equal_dims(x, y);
+    primitive_attr attr;
+    attr.set_requantization(onnxruntime_rule);
+    attr.set_scales(OCTET_ARG_SRC, 0, {per_tensor_parameters(l, 1, 2).scale});
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
+    int axis = 0;
+    const memory::desc md = softmax_desc(l, x, axis);
+    const softmax_forward::desc d(prop_kind::forward_inference, md, md, axis);
+    return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
+}
+
+std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {
+    return unary_operator(l, algorithm::eltwise_logistic);
+}
+std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l) {
+    return unary_operator(l, algorithm::eltwise_relu, l.has_attribute("alpha") ? l.real("alpha") : 0.01f);
+}
+
+std::unique_ptr<step> lower_qlinear_add(const lowering &l) {
+    return binary_operator(l, algorithm::binary_add);
+}
+std::unique_ptr<step> lower_qlinear_mul(const lowering &l) {
+    return binary_operator(l, algorithm::binary_mul);
+}
+
+using namespace row_words;
+
+constexpr row onnx_elementwise_rows[] = {
+    row("QLinearAdd", {7, 8}, lower_qlinear_add)
+        .in(domains::microsoft)
+        .scales(0, 2, 6)
+        .batched(rows::broadcast)
+        .shape(shape::qlinear_binary)
+        .layouts(follows)
+        .sum_of(0, 3),
+    row("QLinearLeakyRelu", {4, 5}, lower_qlinear_leaky_relu)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .layouts(follows)
+        .part(pointwise),
+    row("QLinearMul", {7, 8}, lower_qlinear_mul)
+        .in(domains::microsoft)
+        .scales(0, 2, 6)
+        .batched(rows::broadcast)
+        .shape(shape::qlinear_binary)
+        .layouts(follows),
+    row("QLinearSigmoid", {4, 5}, lower_qlinear_sigmoid)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .layouts(follows)
+        .part(pointwise),
+    row("QLinearSoftmax", {4, 5}, lower_qlinear_softmax)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::same),
+};
+
+} // namespace
+
+operator_rows onnx_elementwise_operators() { return onnx_elementwise_rows; }
+
+} // namespace octet::model

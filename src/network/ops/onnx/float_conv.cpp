@@ -1,0 +1,170 @@
+// Conv on floats in ONNX Runtime's orders of sums. Where weights and bias are constants and channels fit, it computes images in
+// blocks of 16 channels; elsewhere a product of matrices. Within a block sums begin with zero; blocks are added up in order,
+// then comes the bias. What ConvAdd adds, which a pass makes, comes behind the first block of channels; products begin with it.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "network/ops/moving.hpp"
+#include "network/ops/onnx/float_conv.hpp"
+#include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+constexpr dim_t channel_block = 16, channel_alignment = 4;
+
+conv_sizes sizes_of(const lowering &l) {
+    const tensor &w = l.input(conv_weights, {data_type::f32}), &x = l.input(0, {data_type::f32});
+    if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size())
+        refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
+               " are no convolution of 1 to 3 dimensions");
+    const std::int64_t groups = l.integer("group", 1);
+    if (groups < 1 || w.dims.front() % groups != 0)
+        refuse("attribute 'group' is " + std::to_string(groups) + ", allowed is a divisor of the " +
+               std::to_string(w.dims.front()) + " output channels");
+    if (w.dims[1] < 1 || x.dims[1] % groups != 0 || w.dims[1] != x.dims[1] / groups)
+        refuse("the weights have " + std::to_string(w.dims[1]) + " channels, allowed is 1 of " +
+               std::to_string(groups) + " parts of the " + std::to_string(x.dims[1]) + " input channels");
+    return {groups, w.dims[1], w.dims[0] / groups, element_count({w.dims.begin() + 2, w.dims.end()})};
+}
+
+/// Input channels whose products are one sum: each alone where there are few, 128 of single pixels, else 16.
+dim_t block_of(const conv_sizes &s, const window_geometry &g) {
+    constexpr dim_t pixel_block = 128;
+    if (s.groups > 1)
+        return s.channels; // with the order of one block, also where there are more
+    if (s.channels < channel_block)
+        return 1;
+    const auto is_zero = [](const memory::dims &pads) {
+        return std::all_of(pads.begin(), pads.end(), [](dim_t p) { return p == 0; });
+    };
+    return s.taps == 1 && is_zero(g.padding_l) && is_zero(g.padding_r) ? pixel_block : channel_block;
+}
+
+std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s, const window_geometry &g) {
+    const tensor &w = l.input(conv_weights);
+    memory::dims dims = w.dims;
+    if (s.groups > 1) {
+        dims.front() = s.outputs;
+        dims.insert(dims.begin(), s.groups);
+    }
+    const memory::desc src = activation_desc(l, l.input(0)),
+                       dst = activation_desc(l, l.output({data_type::f32})),
+                       weights(dims, w.type, memory::dims());
+    const dim_t block = computes_in_blocks(l.get_graph(), l.get_node()) ? block_of(s, g) : s.channels;
+    auto result = std::make_unique<primitive_step>();
+    for (dim_t first = 0; first < s.channels; first += block) {
+        const dim_t size = std::min(block, s.channels - first);
+        const bool is_whole = size == s.channels;
+        const memory::desc part = is_whole ? src : part_of_channels(src, first, size),
+                           part_weights = is_whole ? weights : part_of_channels(weights, first, size);
+        primitive_attr attr;
+        arguments args;
+        post_ops ops;
+        if (first > 0)
+            ops.append_sum(1.f);
+        else if (adds_image(l.get_node())) {
+            ops.append_binary(algorithm::binary_add, dst);
+            args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(conv_summand, dst);
+        }
+        attr.set_post_ops(ops);
+        if (first + size == s.channels) {
+            append_bias(attr, args, l, dst.dims().size(), 0, w.dims[0]);
+            append_float_followers(attr, args, l, dst);
+        }
+        const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, part,
+                                          planned_weights(part_weights, w), memory::desc(), dst, g.strides,
+                                          g.dilates, g.padding_l, g.padding_r);
+        const convolution_forward::primitive_desc pd(d, attr, l.get_engine());
+        args[OCTET_ARG_SRC] = l.input_buffer(0, part);
+        args[OCTET_ARG_WEIGHTS] = l.packed_input(conv_weights, part_weights, pd.weights_desc());
+        args[OCTET_ARG_DST] = l.output_buffer(dst);
+        result->add(pd, args);
+    }
+    return result;
+}
+
+} // namespace
+
+memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size) {
+    memory::dims dims = whole.dims(), offsets(dims.size());
+    dims[1] = size;
+    offsets[1] = first;
+    return whole.submemory_desc(dims, offsets);
+}
+
+/// The bias behind the last block, of `count` channels from `first` on; channels are the second dimension.
+void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank, dim_t first,
+                 dim_t count) {
+    post_ops ops = attr.get_post_ops();
+    if (l.has_input(conv_bias)) {
+        memory::dims dims(rank, 1);
+        dims[1] = l.input(conv_weights).dims[0];
+        if (element_count(l.input(conv_bias, {data_type::f32}).dims) != dims[1])
+            refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
+                   ", allowed is one value for each of " + std::to_string(dims[1]) + " channels");
+        const memory::desc row =
+            part_of_channels(memory::desc(dims, data_type::f32, memory::dims()), first, count);
+        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = l.input_buffer(conv_bias, row);
+        ops.append_binary(algorithm::binary_add, row);
+    }
+    attr.set_post_ops(ops);
+}
+
+bool computes_in_blocks(const graph &g, const node &conv) {
+    const auto at = [&](std::size_t i) {
+        return i < conv.inputs.size() && conv.inputs[i] >= 0
+                   ? &g.tensors[static_cast<std::size_t>(conv.inputs[i])]
+                   : nullptr;
+    };
+    const tensor *const w = at(conv_weights), *const bias = at(conv_bias);
+    if (!w || w->dims.size() != 4 || !w->is_constant || (bias && !bias->is_constant) ||
+        attribute_or<std::int64_t>(conv, dequantized_matrix, 0) != 0)
+        return false;
+    const dim_t groups = attribute_or<std::int64_t>(conv, "group", 1), channels = w->dims[1],
+                outputs = groups > 0 ? w->dims[0] / groups : 0;
+    if (groups > 1 && channels == 1 && outputs == 1) // depthwise
+        return groups % channel_alignment == 0;
+    if (groups > 1)
+        return channels % channel_block == 0 && outputs % channel_block == 0;
+    return channels < channel_block || channels % channel_alignment == 0;
+}
+
+namespace {
+
+std::unique_ptr<step> lower_float_conv(const lowering &l) {
+    if (l.rule() != requantization_rule::automatic)
+        refuse_as_unimplemented(std::string("rule ") + to_string(l.rule()) +
+                                " is not available for ONNX's operators, only their own");
+    const conv_sizes s = sizes_of(l);
+    const tensor &x = l.input(0), &y = l.output({data_type::f32});
+    if (adds_image(l.get_node()) && l.input(conv_summand, {data_type::f32}).dims != y.dims)
+        refuse("what is added has dimensions " + to_text(l.input(conv_summand).dims) + ", allowed are " +
+               to_text(y.dims));
+    const memory::dims kernel(l.input(conv_weights).dims.begin() + 2, l.input(conv_weights).dims.end());
+    const window_geometry g = read_windows(l, {x.dims.begin() + 2, x.dims.end()}, kernel);
+    if (!computes_in_blocks(l.get_graph(), l.get_node()) && element_count(y.dims) > 0)
+        return convolution_of_patches(l, s, g);
+    return blocked_convolution(l, s, g);
+}
+
+using namespace row_words;
+
+constexpr row onnx_float_conv_rows[] = {
+    row("Conv", {2, 3}, lower_float_conv)
+        .part(accumulates)
+        .padded()
+        .batched(rows::windows)
+        .shape(shape::conv)
+        .becomes(form::convolution, "QLinearConv"),
+    row("ConvAdd", 4, lower_float_conv).part(accumulates).batched(rows::never).shape(shape::conv).internal(),
+};
+
+} // namespace
+
+operator_rows onnx_float_conv_operators() { return onnx_float_conv_rows; }
+
+} // namespace octet::model

@@ -1,0 +1,38 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// What the orders of sums of convolutions on floats, transposed ones too, share.
+
+#include "network/ops/moving.hpp"
+#include "network/ops/onnx/onnx.hpp"
+
+namespace octet::model {
+
+struct conv_sizes {
+    dim_t groups, channels, outputs; ///< channels of each group
+    dim_t taps;
+};
+
+/// Whether sums begin with an image, the fourth input. Other nodes may have operands of what is fused behind them there.
+inline bool adds_image(const node &conv) { return conv.op == "ConvAdd"; }
+
+/// Some of the channels, the second dimension.
+memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size);
+
+/// The bias behind the last block, of `count` channels from `first` on; channels are the second of `rank` dimensions.
+void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank, dim_t first,
+                 dim_t count);
+
+/// As products of matrices for each group: patches of the image, channel by channel, times the weights.
+std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes &s,
+                                             const window_geometry &g);
+
+/// Calls work(position) for all positions of three axes, the last first.
+template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {
+    dim_t at[3];
+    for (at[0] = 0; at[0] < z; at[0]++)
+        for (at[1] = 0; at[1] < y; at[1]++)
+            for (at[2] = 0; at[2] < w; at[2]++)
+                work(at);
+}
+
+} // namespace octet::model

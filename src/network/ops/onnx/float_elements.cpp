@@ -1,0 +1,472 @@
+// Operators on floats, element by element: each is one primitive with rule f32. Integers and truths, of masks and indices,
+// are plain loops.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "network/ops/broadcast.hpp"
+#include "network/ops/moving.hpp"
+#include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/known_values.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+std::unique_ptr<step> function(const lowering &l, const float_function &f, const post_ops &behind = {},
+                               arguments args = {}) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    need_equal_dims(x, y);
+    primitive_attr attr;
+    attr.set_post_ops(behind);
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
+    const eltwise_forward::desc d(prop_kind::forward_inference, f.alg, src.get_desc(), dst.get_desc(),
+                                  f.alpha, f.beta);
+    args[OCTET_ARG_SRC] = src;
+    args[OCTET_ARG_DST] = dst;
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()), args);
+}
+
+/// min(1, max(0, alpha x + beta)): ONNX Runtime rounds the product, so it is no linear function.
+float_function hard_sigmoid(post_ops &behind, float alpha, float beta) {
+    behind.append_eltwise(1.f, algorithm::eltwise_linear, 1.f, beta);
+    behind.append_eltwise(1.f, algorithm::eltwise_ort_clip, 0.f, 1.f);
+    return {algorithm::eltwise_linear, alpha, 0.f};
+}
+
+float real_or(const lowering &l, const char *name, float fallback) {
+    return l.has_attribute(name) ? l.real(name) : fallback;
+}
+
+/// The one value of a constant f32 input.
+float constant_real(const lowering &l, std::size_t i) {
+    const tensor &t = l.input(i, {data_type::f32});
+    if (!t.is_constant || t.data.size() != sizeof(float))
+        refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
+                                "') is not one constant value");
+    return values_of<float>(t)[0];
+}
+
+std::int64_t constant_integer(const lowering &l, std::size_t i) {
+    const std::vector<std::int64_t> values = l.constant_integers(i);
+    if (values.size() != 1 || std::abs(values[0]) > 1 << 24)
+        refuse_as_unimplemented("input " + std::to_string(i) + " is not one constant value of up to 2^24");
+    return values[0];
+}
+
+// ---- Two operands
+
+/// {a, b} under dimensions of the output's rank.
+std::unique_ptr<step> float_binary(const lowering &l, algorithm alg) {
+    const tensor &a = l.input(0), &b = l.input(1, {data_type::f32}), &y = l.output({data_type::f32});
+    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
+    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
+    if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
+        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
+    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, primitive_attr(), l.get_engine()),
+                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(1, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
+}
+
+template <typename T, typename Y, typename F>
+void binary_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    const auto *a = static_cast<const T *>(operands[0]), *b = static_cast<const T *>(operands[1]);
+    for (dim_t i = 0; i < count; i++)
+        static_cast<Y *>(y)[i] = static_cast<Y>(F()(a[i * strides[0]], b[i * strides[1]]));
+}
+
+/// Integers of 32 bits wrap around, as ONNX Runtime's do; of those of 64 bits that leave s32 none is written.
+template <typename F, bool of_wide>
+void integer_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    const auto *a = static_cast<const std::int32_t *>(operands[0]),
+               *b = static_cast<const std::int32_t *>(operands[1]);
+    const auto result = [&](dim_t i) {
+        return F()(std::int64_t{a[i * strides[0]]}, std::int64_t{b[i * strides[1]]});
+    };
+    if constexpr (of_wide)
+        for (dim_t i = 0; i < count; i++)
+            if (result(i) != static_cast<std::int32_t>(result(i)))
+                throw error(status::unimplemented, "the result for " + std::to_string(a[i * strides[0]]) +
+                                                       " and " + std::to_string(b[i * strides[1]]) +
+                                                       " leaves 32 bits, which INT64 has here");
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::int32_t *>(y)[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(result(i)));
+}
+struct power {
+    float operator()(float a, float b) const { return std::pow(a, b); }
+};
+struct both {
+    bool operator()(int a, int b) const { return a != 0 && b != 0; }
+};
+struct either {
+    bool operator()(int a, int b) const { return a != 0 || b != 0; }
+};
+
+std::unique_ptr<step> loop(const lowering &l, row_function f) {
+    const memory::dims &y = l.output().dims;
+    const auto operand = [&](std::size_t i) {
+        return walked_operand{l.input_buffer(i), broadcast_strides(l.input(i).dims, y)};
+    };
+    return broadcast_step(l, {operand(0), operand(1)}, f);
+}
+
+template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {
+    l.input(1, {data_type::s32});
+    l.output({data_type::s32});
+    return loop(l, l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>);
+}
+
+/// Compares two operands of one type, element by element.
+template <typename F> std::unique_ptr<step> comparison(const lowering &l) {
+    const tensor &a = l.input(0, {data_type::f32, data_type::s32, data_type::u8});
+    l.input(1, {a.type});
+    l.output({data_type::u8});
+    return loop(l, a.type == data_type::f32   ? binary_row<float, std::uint8_t, F>
+                   : a.type == data_type::s32 ? binary_row<std::int32_t, std::uint8_t, F>
+                                              : binary_row<std::uint8_t, std::uint8_t, F>);
+}
+
+template <typename F> std::unique_ptr<step> arithmetic(const lowering &l, algorithm alg) {
+    return l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32 ? integer_binary<F>(l)
+                                                                               : float_binary(l, alg);
+}
+
+// ---- Conversions
+
+constexpr std::int64_t int64 = 7, boolean = 9; ///< among ONNX's types
+
+template <typename X, typename Y>
+void convert_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<Y *>(y)[i] = static_cast<Y>(static_cast<const X *>(operands[0])[i * strides[0]]);
+}
+
+/// A float as x86 converts it to an integer of as many bits: what does not fit, and NaN, is the lowest.
+template <int integer_bits> std::int64_t converted(float x) {
+    constexpr float limit = integer_bits == 64 ? 0x1p63f : 0x1p31f;
+    constexpr std::int64_t lowest = integer_bits == 64 ? std::numeric_limits<std::int64_t>::min()
+                                                       : std::numeric_limits<std::int32_t>::min();
+    return x >= -limit && x < limit ? static_cast<std::int64_t>(x) : lowest;
+}
+
+/// INT32, and of it the low bits.
+template <typename Y>
+void convert_float_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<Y *>(y)[i] =
+            static_cast<Y>(converted<32>(static_cast<const float *>(operands[0])[i * strides[0]]));
+}
+
+/// INT64, of which s32 has what it can.
+void convert_float_row_to_int64(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int32_t>::min(),
+                           highest = std::numeric_limits<std::int32_t>::max();
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::int32_t *>(y)[i] = static_cast<std::int32_t>(std::clamp(
+            converted<64>(static_cast<const float *>(operands[0])[i * strides[0]]), lowest, highest));
+}
+
+template <typename X>
+void truth_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::uint8_t *>(y)[i] = static_cast<const X *>(operands[0])[i * strides[0]] != 0;
+}
+
+template <typename X> row_function conversion(data_type to, bool to_truth) {
+    return to_truth               ? truth_row<X>
+           : to == data_type::s32 ? convert_row<X, std::int32_t>
+           : to == data_type::s8  ? convert_row<X, std::int8_t>
+                                  : convert_row<X, std::uint8_t>;
+}
+
+row_function conversion_of_floats(data_type type, std::int64_t to) {
+    return to == boolean            ? truth_row<float>
+           : to == int64            ? convert_float_row_to_int64
+           : type == data_type::s32 ? convert_float_row<std::int32_t>
+           : type == data_type::s8  ? convert_float_row<std::int8_t>
+                                    : convert_float_row<std::uint8_t>;
+}
+
+std::unique_ptr<step> unary_loop(const lowering &l, row_function f) {
+    return broadcast_step(l, {{l.input_buffer(0), broadcast_strides(l.input(0).dims, l.output().dims)}}, f);
+}
+
+void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::uint8_t *>(y)[i] =
+            static_cast<const std::uint8_t *>(operands[0])[i * strides[0]] == 0;
+}
+
+std::unique_ptr<step> lower_float_sub(const lowering &l) {
+    return arithmetic<std::minus<>>(l, algorithm::binary_sub);
+}
+std::unique_ptr<step> lower_float_mul(const lowering &l) {
+    return arithmetic<std::multiplies<>>(l, algorithm::binary_mul);
+}
+std::unique_ptr<step> lower_float_div(const lowering &l) {
+    l.input(0, {data_type::f32});
+    return float_binary(l, algorithm::binary_div);
+}
+
+std::unique_ptr<step> lower_equal(const lowering &l) { return comparison<std::equal_to<>>(l); }
+std::unique_ptr<step> lower_less(const lowering &l) { return comparison<std::less<>>(l); }
+std::unique_ptr<step> lower_less_or_equal(const lowering &l) { return comparison<std::less_equal<>>(l); }
+std::unique_ptr<step> lower_greater(const lowering &l) { return comparison<std::greater<>>(l); }
+std::unique_ptr<step> lower_greater_or_equal(const lowering &l) {
+    return comparison<std::greater_equal<>>(l);
+}
+std::unique_ptr<step> lower_and(const lowering &l) {
+    l.input(0, {data_type::u8});
+    return comparison<both>(l);
+}
+std::unique_ptr<step> lower_or(const lowering &l) {
+    l.input(0, {data_type::u8});
+    return comparison<either>(l);
+}
+std::unique_ptr<step> lower_not(const lowering &l) {
+    l.input(0, {data_type::u8});
+    l.output({data_type::u8});
+    return unary_loop(l, not_row);
+}
+
+std::unique_ptr<step> lower_cast(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::s8, data_type::u8}),
+                 &y = l.output({data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    const bool to_truth = l.integer("to") == boolean;
+    if (x.type == y.type && !to_truth)
+        return make_view(l);
+    if (y.type == data_type::f32) {
+        const buffer src = l.input_buffer(0), dst = l.output_buffer();
+        return one_step(reorder_desc(src, dst, primitive_attr()),
+                        {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
+    }
+    return unary_loop(l, x.type == data_type::f32   ? conversion_of_floats(y.type, l.integer("to"))
+                         : x.type == data_type::s32 ? conversion<std::int32_t>(y.type, to_truth)
+                         : x.type == data_type::s8  ? conversion<std::int8_t>(y.type, to_truth)
+                                                    : conversion<std::uint8_t>(y.type, to_truth));
+}
+
+} // namespace
+
+float_function float_function_of(const lowering &l) {
+    constexpr float largest = std::numeric_limits<float>::max(); // also of infinities, if there is no limit
+    const std::string &op = l.get_node().op;
+    if (op == "Relu")
+        return {algorithm::eltwise_ort_relu};
+    if (op == "LeakyRelu")
+        return {algorithm::eltwise_ort_relu, real_or(l, "alpha", 0.01f)};
+    if (op == "Sigmoid")
+        return {algorithm::eltwise_ort_logistic};
+    if (op == "Tanh")
+        return {algorithm::eltwise_ort_tanh};
+    if (op == "Erf")
+        return {algorithm::eltwise_ort_erf};
+    if (op == "Exp")
+        return {algorithm::eltwise_ort_exp};
+    if (op == "Abs")
+        return {algorithm::eltwise_abs};
+    if (op == "Round")
+        return {algorithm::eltwise_round};
+    if (op == "Reciprocal")
+        return {algorithm::eltwise_pow, 1.f, -1.f};
+    if (op == "Sqrt")
+        return {algorithm::eltwise_sqrt};
+    if (op == "QuickGelu")
+        return {algorithm::eltwise_ort_swish, real_or(l, "alpha", 1.702f)};
+    if (op == "Gelu") {
+        const std::string approximation = l.text("approximate", "none");
+        if (approximation != "none" && approximation != "tanh")
+            refuse("attribute 'approximate' is '" + approximation + "', allowed: none, tanh");
+        return {approximation == "tanh" ? algorithm::eltwise_ort_gelu_tanh : algorithm::eltwise_ort_gelu_erf};
+    }
+    if (op == "Clip") // limits are inputs, in older operator sets attributes
+        return {algorithm::eltwise_ort_clip,
+                l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -largest),
+                l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", largest)};
+    refuse_as_unimplemented("is no function of single floats");
+}
+
+namespace {
+
+std::unique_ptr<step> lower_float_function(const lowering &l) {
+    std::unique_ptr<step> loop = make_function_loop(l);
+    return loop ? std::move(loop) : function(l, float_function_of(l));
+}
+std::unique_ptr<step> lower_float_pow(const lowering &l) {
+    const float exponent = l.input(1, {data_type::f32, data_type::s32}).type == data_type::f32
+                               ? constant_real(l, 1)
+                               : static_cast<float>(constant_integer(l, 1));
+    const bool is_power_of_c = l.input(1).type == data_type::f32 && exponent != 0.f && exponent != 1.f &&
+                               exponent != 2.f && exponent != 3.f;
+    if (is_power_of_c) {
+        need_equal_dims(l.input(0, {data_type::f32}), l.output({data_type::f32}));
+        return loop(l, binary_row<float, float, power>);
+    }
+    const memory::dims &dims = l.output().dims;
+    if (exponent != 3.f || (!dims.empty() && dims.back() == 1))
+        return function(l, {algorithm::eltwise_pow, 1.f, exponent});
+    post_ops behind; // as ONNX Runtime has it, rounded twice, but for rows of one element
+    const buffer x = l.input_buffer(0);
+    behind.append_binary(algorithm::binary_mul, x.get_desc());
+    return function(l, {algorithm::eltwise_square}, behind,
+                    {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, x}});
+}
+std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
+    post_ops behind;
+    const float_function f = hard_sigmoid(behind, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f));
+    return function(l, f, behind);
+}
+
+/// x times its hard sigmoid.
+std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
+    post_ops behind;
+    const float_function f = hard_sigmoid(behind, 1.f / 6.f, 0.5f);
+    const buffer x = l.input_buffer(0);
+    const arguments args = {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(behind.len()) | OCTET_ARG_SRC_1, x}};
+    behind.append_binary(algorithm::binary_mul, x.get_desc());
+    return function(l, f, behind, args);
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_float_add(const lowering &l) {
+    return arithmetic<std::plus<>>(l, algorithm::binary_add);
+}
+
+namespace {
+
+using namespace row_words;
+
+constexpr row onnx_float_elements_rows[] = {
+    row("Abs", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Add", 2, lower_float_add)
+        .part(fusion_part::operand)
+        .commutative()
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .becomes(form::binary, "QLinearAdd")
+        .uses_integers(use::passes_on, use::passes_on)
+        .arithmetic()
+        .known_numbers(numbers::add),
+    row("And", 2, lower_and).batched(rows::broadcast).shape(shape::comparison).known_numbers(numbers::both),
+    row("Cast", 1, lower_cast)
+        .batched(rows::first_input)
+        .shape(shape::cast)
+        .use(aliased_or_persistent)
+        .typed_by("to")
+        .known_numbers(numbers::cast),
+    row("Ceil", 1, lower_float_function)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::ceil),
+    row("Clip", {1, 3}, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .uses_integers(use::compares, use::compares),
+    row("Div", 2, lower_float_div)
+        .part(fusion_part::operand)
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .known_numbers(numbers::div),
+    row("Elu", 1, lower_float_function).batched(rows::first_input_in_groups).shape(shape::same),
+    row("Equal", 2, lower_equal)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::equal),
+    row("Erf", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Exp", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Floor", 1, lower_float_function)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::floor),
+    row("Gelu", 1, lower_float_function)
+        .in(domains::both)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same),
+    row("Greater", 2, lower_greater)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::greater),
+    row("GreaterOrEqual", 2, lower_greater_or_equal)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::greater_or_equal),
+    row("HardSigmoid", 1, lower_float_hard_sigmoid).batched(rows::first_input).shape(shape::same),
+    row("HardSwish", 1, lower_float_hard_swish).batched(rows::first_input).shape(shape::same),
+    row("LeakyRelu", 1, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .becomes(form::unary, "QLinearLeakyRelu"),
+    row("Less", 2, lower_less)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::less),
+    row("LessOrEqual", 2, lower_less_or_equal)
+        .batched(rows::broadcast)
+        .shape(shape::comparison)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(numbers::less_or_equal),
+    row("Log", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    row("Mul", 2, lower_float_mul)
+        .part(fusion_part::operand)
+        .commutative()
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .becomes(form::binary, "QLinearMul")
+        .arithmetic()
+        .known_numbers(numbers::mul),
+    row("Neg", 1, lower_float_function)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::neg),
+    row("Not", 1, lower_not).batched(rows::first_input).shape(shape::same).known_numbers(numbers::inverse),
+    row("Or", 2, lower_or).batched(rows::broadcast).shape(shape::comparison).known_numbers(numbers::either),
+    row("Pow", 2, lower_float_pow).batched(rows::broadcast).shape(shape::power),
+    row("QuickGelu", 1, lower_float_function)
+        .in(domains::microsoft)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same),
+    row("Reciprocal", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Relu", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Round", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("Sigmoid", 1, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .becomes(form::unary, "QLinearSigmoid"),
+    row("Softplus", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    row("Softsign", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    row("Sqrt", 1, lower_float_function)
+        .part(pointwise)
+        .batched(rows::first_input)
+        .shape(shape::same)
+        .known_numbers(numbers::sqrt),
+    row("Sub", 2, lower_float_sub)
+        .part(fusion_part::operand)
+        .batched(rows::broadcast)
+        .shape(shape::binary)
+        .uses_integers(use::passes_on, use::passes_on)
+        .arithmetic()
+        .known_numbers(numbers::sub),
+    row("Tanh", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
+    row("ThresholdedRelu", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+};
+
+} // namespace
+
+operator_rows onnx_float_elements_operators() { return onnx_float_elements_rows; }
+
+} // namespace octet::model

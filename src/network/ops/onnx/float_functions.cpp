@@ -1,0 +1,146 @@
+// Functions of single floats as ONNX Runtime computes them, whose bits no primitive has: e^x and logarithm are Eigen's for SSE,
+// four elements at a time, and the C library's for those that are left at the end. Contraction to fma is off.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "network/ops/onnx/float_loops.hpp"
+
+namespace octet::model {
+namespace {
+
+template <typename To, typename From> To bits_of(From value) {
+    To result;
+    static_assert(sizeof result == sizeof value);
+    std::memcpy(&result, &value, sizeof result);
+    return result;
+}
+
+const float none = bits_of<float>(0xffffffffu); ///< the NaN that Eigen gives
+
+/// e^x for x <= 0: 2^m e^r, |r| <= ln 2 / 2.
+float exponential(float x) {
+    constexpr float lowest = -104.f; // below, the result is 0
+    x = x > lowest ? x : lowest;     // also a NaN
+    const float scaled = x * 1.44269504088896341f + 0.5f;
+    auto m = static_cast<std::int32_t>(scaled);
+    m -= static_cast<float>(m) > scaled; // floor
+    const auto n = static_cast<float>(m);
+    float r = n * -0.693359375f + x;
+    r = n * 2.12194440e-4f + r;
+    const float square = r * r;
+    const float even =
+                    square * (square * 1.37449637986719608306884765625e-3f + 4.166965186595916748046875e-2f) +
+                    0.49999988079071044921875f,
+                odd = square * 8.36894474923610687255859375e-3f + 0.16666518151760101318359375f;
+    const float y = square * (r * odd + even) + (r + 1.f);
+    const std::int32_t half = m >> 1; // subnormal results are rounded by the second product alone
+    return y * bits_of<float>((half + 127) << 23) * bits_of<float>((m - half + 127) << 23);
+}
+
+/// ln x = e ln 2 + ln(1 + f) with 1 + f in [1/sqrt 2, sqrt 2), a quotient of two polynomials of f.
+float logarithm(float x) {
+    constexpr float infinity = std::numeric_limits<float>::infinity(), ln2 = 0.693147180559945309f;
+    const bool is_small = x < std::numeric_limits<float>::min(); // subnormal numbers
+    const auto bits = bits_of<std::uint32_t>(is_small ? x * 0x1p24f : x);
+    const float half = bits_of<float>((bits & 0x7fffffu) | 0x3f000000u); // the significand, in [1/2, 1)
+    auto e = static_cast<std::int32_t>(bits >> 23 & 255) - (is_small ? 126 + 24 : 126);
+    const bool is_low = half < 0.707106781186547524f;
+    const float f = (half - 1.f) + (is_low ? half : 0.f);
+    e -= is_low;
+    const float p = f * (f * (f * 0.18256296349849254f + 1.0000000190281063f) + 1.0000000190281136f);
+    const float q = f * (f * (f * 0.049616247954120038f + 0.59923249590823520f) + 1.4999999999999927f) + 1.f;
+    const float y = static_cast<float>(e) * ln2 + p / q;
+    return x == infinity ? x : x == 0.f ? -infinity : x > 0.f ? y : none;
+}
+
+/// ln(1 + v) for v in [0, 1]; the quotient takes back what the rounding of 1 + v changed.
+float logarithm_of_1_plus(float v) {
+    const float u = 1.f + v;
+    return u == 1.f ? v : v * (logarithm(u) / (u - 1.f));
+}
+
+// The functions, `last_…` for what is left of a tensor: `alpha` is the attribute, 0 where there is none.
+
+float elu(float x, float alpha) {
+    const float negative = alpha * (exponential(std::min(x, 0.f)) - 1.f);
+    return x < 0.f ? negative : x;
+}
+float last_elu(float x, float alpha) { return x < 0.f ? alpha * (std::exp(x) - 1.f) : x; }
+float log_of(float x, float) { return logarithm(x); }
+float last_log(float x, float) { return std::log(x); }
+float softplus(float x, float) {
+    const float y = logarithm_of_1_plus(exponential(-std::abs(x)));
+    return x > 0.f ? x + y : x == x ? y : none;
+}
+float last_softplus(float x, float) {
+    const float y = std::log1p(std::exp(-std::abs(x)));
+    return x > 0.f ? x + y : x == x ? y : x;
+}
+float negative(float x, float) { return -x; }
+float softsign(float x, float) { return 1.f / (1.f + std::abs(x)) * x; }
+float thresholded_relu(float x, float alpha) { return x > alpha ? x : 0.f; }
+float ceiling(float x, float) { return std::ceil(x); }
+float floor_of(float x, float) { return std::floor(x); }
+
+using row_loop = void (*)(const float *x, float *y, dim_t count, float alpha);
+template <float (*F)(float, float), float (*Last)(float, float) = F>
+void loop(const float *x, float *y, dim_t count, float alpha) {
+    const dim_t groups = count / 4 * 4;
+    for (dim_t i = 0; i < groups; i++)
+        y[i] = F(x[i], alpha);
+    for (dim_t i = groups; i < count; i++)
+        y[i] = Last(x[i], alpha);
+}
+
+class function_step final : public step {
+public:
+    function_step(const lowering &l, row_loop f, float alpha)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), count_(element_count(l.output().dims)),
+          function_(f), alpha_(alpha) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        function_(m.at<float>(src_), m.at<float>(dst_), count_, alpha_);
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(count_) + " elements";
+    }
+
+private:
+    buffer src_, dst_;
+    dim_t count_;
+    row_loop function_;
+    float alpha_;
+};
+
+struct named_function {
+    std::string_view op;
+    row_loop f;
+    float alpha; ///< without the attribute
+};
+constexpr named_function functions[] = {
+    {"Ceil", loop<ceiling>, 0.f},      {"Elu", loop<elu, last_elu>, 1.f},
+    {"Floor", loop<floor_of>, 0.f},    {"Log", loop<log_of, last_log>, 0.f},
+    {"Neg", loop<negative>, 0.f},      {"Softplus", loop<softplus, last_softplus>, 0.f},
+    {"Softsign", loop<softsign>, 0.f}, {"ThresholdedRelu", loop<thresholded_relu>, 1.f},
+};
+
+} // namespace
+
+std::unique_ptr<step> make_function_loop(const lowering &l) {
+    for (const named_function &f : functions) {
+        if (f.op != l.get_node().op)
+            continue;
+        const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+        need_equal_dims(x, y);
+        return std::make_unique<function_step>(l, f.f, l.has_attribute("alpha") ? l.real("alpha") : f.alpha);
+    }
+    return nullptr;
+}
+
+} // namespace octet::model

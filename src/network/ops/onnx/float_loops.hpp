@@ -1,0 +1,96 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// Operators on floats whose bits no primitive has, in plain loops.
+
+#include "network/ops/onnx/onnx.hpp"
+
+namespace octet::model {
+
+/// Inputs of a Conv on floats, the last of which is a pass's.
+inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
+
+/// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
+inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
+/// Attribute of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
+inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
+
+/// Of a Gemm: its C was multiplied by beta before.
+inline constexpr const char *scaled_summand = "octet.scaled_summand";
+
+/// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
+inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
+
+/// Attribute of an average over windows: rows of a window are added up before what is in a row.
+inline constexpr const char *rows_of_windows_first = "octet.rows_of_windows_first";
+
+/// Whether ONNX Runtime computes a Conv on floats in blocks of channels (its NchwcTransformer).
+bool computes_in_blocks(const graph &g, const node &conv);
+
+/// Operators that are a function of single floats: null where it is not one of those here.
+std::unique_ptr<step> make_function_loop(const lowering &l);
+
+/// Averages of windows, of which what lies in the image counts, or what lies there or in `g`'s padding; windows may reach
+/// further.
+std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &src, const memory::desc &dst,
+                                        const memory::dims &kernel, const window_geometry &g,
+                                        bool counts_padding);
+
+/// What a pass fused into the node, behind a function that changes nothing of its output, which lies in `dst`.
+void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst);
+
+/// A loop, and primitives for what a pass fused into its node.
+class followed_loop : public step {
+public:
+    void make_primitives() override { followers_.make_primitives(); }
+    std::string implementation() const override;
+    std::string explain() const override;
+
+protected:
+    /// Where the node has any; to be called once.
+    void take_followers(const lowering &l, const memory::desc &dst);
+    virtual std::string explain_loop() const = 0;
+    void run_followers(const stream &s, const run_memory &m) const { followers_.run(s, m); }
+
+private:
+    primitive_step followers_;
+};
+
+/// One row times a matrix of rows `row_stride` apart, in ONNX Runtime's order for them: four rows of the matrix at a time, then
+/// two, then one. Their products, rounded, are added up in order, and the sum to those before, if it does not begin with them.
+void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
+                  bool begins);
+
+/// Rows of a matrix, `row_stride` apart, times one column, in ONNX Runtime's order for that: eight sums of rounded products, which are
+/// added up in another order in groups of four rows, of two, and of one; the sum is added to what is there, if it does not begin.
+void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
+                     dim_t count, bool begins);
+/// The same of a dense matrix whose columns, `count` of them, are those rows; the sums begin.
+void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
+                                   dim_t count);
+
+/// Sums of products, each block of which `alpha` multiplies as it is added to those before.
+struct scaled_blocks {
+    std::vector<primitive_step> products; ///< to `product`
+    buffer product, dst;                  ///< matrices of the same dimensions
+    memory::desc c; ///< input 2 of a matrix, which the sums begin with, or the zero descriptor
+    float alpha;
+};
+std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks);
+
+/// Rows of `size` elements with one scale for all, input 1, and one shift or none, input 2.
+std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
+                                                      bool is_simplified);
+
+/// Products of single rows, input 0, with matrices, input 1, or of matrices with single columns. Their descriptors have equal ranks.
+struct vector_product {
+    enum class rows { of_each_matrix, together, alone }; ///< which rows of src are one product
+    memory::desc src, weights, dst;
+    memory::desc
+        c; ///< input 2, which the sums begin with, under the dimensions of dst; or the zero descriptor
+    bool is_column, is_transposed; ///< the second matrix is a column; the other operand is read transposed
+    rows split = rows::of_each_matrix;
+};
+/// A step of such products in ONNX Runtime's orders, and of what a pass fused into them.
+std::unique_ptr<step> make_vector_product(const lowering &l, const vector_product &p);
+
+} // namespace octet::model

@@ -1,0 +1,210 @@
+// LogSoftmax, ReduceL2 and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "network/ops/broadcast.hpp"
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// x - max - ln(sum of e^(x - max)): the exponentials by primitives, sums as those of Softmax.
+class log_softmax_step final : public step {
+public:
+    log_softmax_step(const lowering &l, const memory::desc &md, int axis)
+        : dst_(l.output_buffer(md)), exponentials_(l.scratch(md)) {
+        const memory::dims dims = md.dims();
+        const auto middle = dims.begin() + axis;
+        outer_ = element_count({dims.begin(), middle});
+        size_ = *middle;
+        inner_ = element_count({middle + 1, dims.end()});
+        memory::dims reduced = dims;
+        reduced[static_cast<std::size_t>(axis)] = 1;
+        const memory::desc row_md(reduced, data_type::f32, memory::dims());
+        const buffer src = l.input_buffer(0, md), largest = l.scratch(row_md);
+        primitives_.add(
+            reduction::primitive_desc({algorithm::reduction_max, md, row_md, 0.f, 0.f}, l.get_engine()),
+            {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, largest}});
+        primitives_.add(
+            binary::primitive_desc({algorithm::binary_sub, md, row_md, md}, primitive_attr(), l.get_engine()),
+            {{OCTET_ARG_SRC_0, src}, {OCTET_ARG_SRC_1, largest}, {OCTET_ARG_DST, dst_}});
+        const eltwise_forward::desc exponential(prop_kind::forward_inference, algorithm::eltwise_ort_exp, md,
+                                                md, 0.f);
+        primitives_.add(eltwise_forward::primitive_desc(exponential, primitive_attr(), l.get_engine()),
+                        {{OCTET_ARG_SRC, dst_}, {OCTET_ARG_DST, exponentials_}});
+    }
+
+    void make_primitives() override { primitives_.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        primitives_.run(s, m);
+        for (dim_t o = 0; o < outer_; o++)
+            for (dim_t i = 0; i < inner_; i++) {
+                const dim_t first = o * size_ * inner_ + i;
+                const float sum = sum_of(m.at<float>(exponentials_) + first);
+                const float logarithm = std::log(sum);
+                float *y = m.at<float>(dst_) + first;
+                for (dim_t k = 0; k < size_; k++)
+                    y[k * inner_] -= logarithm;
+            }
+    }
+    std::string implementation() const override { return primitives_.implementation() + " + loop"; }
+    std::string explain() const override {
+        return primitives_.explain() + "\na plain loop over " + std::to_string(outer_ * inner_) + " rows";
+    }
+
+private:
+    /// Over 16 lanes; of them halves, then neighbours.
+    float sum_of(const float *x) const {
+        std::array<float, 16> lanes{};
+        for (dim_t k = 0; k < size_; k++)
+            lanes[static_cast<std::size_t>(k % 16)] += x[k * inner_];
+        for (std::size_t i = 0; i < 8; i++)
+            lanes[i] += lanes[i + 8];
+        for (std::size_t distance = 1; distance < 8; distance *= 2)
+            for (std::size_t i = 0; i < 8; i += 2 * distance)
+                lanes[i] += lanes[i + distance];
+        return lanes[0];
+    }
+
+    buffer dst_, exponentials_;
+    dim_t outer_ = 0, size_ = 0, inner_ = 0;
+    primitive_step primitives_;
+};
+
+/// A sum over eight lanes, then of what is left over four; of them halves, then what is left at last. Eigen's for SSE.
+template <typename F> float sum_over_lanes(dim_t count, const F &term) {
+    std::array<float, 8> lanes{};
+    const dim_t eights = count / 8 * 8, fours = count / 4 * 4;
+    for (dim_t k = 0; k < eights; k++)
+        lanes[static_cast<std::size_t>(k % 8)] += term(k);
+    for (std::size_t i = 0; i < 4; i++)
+        lanes[i] += lanes[i + 4];
+    for (dim_t k = eights; k < fours; k++)
+        lanes[static_cast<std::size_t>(k % 4)] += term(k);
+    float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+    for (dim_t k = fours; k < count; k++)
+        sum += term(k);
+    return sum;
+}
+
+/// Square roots of sums of squares, each added up in the order of memory, if there are several.
+class norm_step final : public step {
+public:
+    norm_step(buffer src, buffer dst, memory::dims dims, memory::dims strides)
+        : src_(std::move(src)), dst_(std::move(dst)), dims_(std::move(dims)), strides_(std::move(strides)),
+          count_(element_count(dst_.get_desc().dims())),
+          rows_(element_count({dims_.begin(), dims_.end() - 1})) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        if (count_ == 1) {
+            *y = std::sqrt(sum_over_lanes(element_count(dims_), [&](dim_t k) { return x[k] * x[k]; }));
+            return;
+        }
+        std::fill_n(y, count_, 0.f);
+        thread_local memory::dims at; // keeps its capacity from run to run
+        at.assign(dims_.size() - 1, 0);
+        for (dim_t r = 0; r < rows_; r++, x += dims_.back()) {
+            dim_t place = 0;
+            for (std::size_t d = 0; d < at.size(); d++)
+                place += at[d] * strides_[d];
+            for (dim_t k = 0; k < dims_.back(); k++)
+                y[place + k * strides_.back()] += x[k] * x[k];
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
+                at[d] = 0;
+        }
+        for (dim_t i = 0; i < count_; i++)
+            y[i] = std::sqrt(y[i]);
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    buffer src_, dst_;
+    memory::dims dims_, strides_;
+    dim_t count_, rows_;
+};
+
+/// Each channel of each image minus its mean, over its deviation.
+class instance_normalization final : public step {
+public:
+    instance_normalization(const lowering &l, dim_t instances, dim_t channels, dim_t size, float epsilon)
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), shift_(l.input_buffer(2)),
+          dst_(l.output_buffer()), instances_(instances), channels_(channels), size_(size),
+          epsilon_(epsilon) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        const auto n = static_cast<float>(size_);
+        for (dim_t p = 0; p < instances_; p++, x += size_, y += size_) {
+            const float mean = sum_over_lanes(size_, [&](dim_t k) { return x[k]; }) / n;
+            const float variance =
+                sum_over_lanes(size_, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
+            const float factor = m.at<float>(scale_)[p % channels_] * (1.f / std::sqrt(variance + epsilon_)),
+                        summand = m.at<float>(shift_)[p % channels_] - mean * factor;
+            for (dim_t k = 0; k < size_; k++)
+                y[k] = x[k] * factor + summand;
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(instances_) + " images of " + std::to_string(size_) +
+               " elements";
+    }
+
+private:
+    buffer src_, scale_, shift_, dst_;
+    dim_t instances_, channels_, size_;
+    float epsilon_;
+};
+
+std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims.size() < 3 || y.dims != x.dims || element_count(x.dims) == 0)
+        refuse("input " + to_text(x.dims) + " is no batch of images");
+    const dim_t instances = x.dims[0] * x.dims[1];
+    for (const std::size_t i : {1u, 2u})
+        if (element_count(l.input(i, {data_type::f32}).dims) != x.dims[1])
+            refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
+                   ") is not one value for each of " + std::to_string(x.dims[1]) + " channels");
+    return std::make_unique<instance_normalization>(l, instances, x.dims[1],
+                                                    element_count(x.dims) / instances,
+                                                    l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f);
+}
+
+std::unique_ptr<step> lower_log_softmax(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    need_equal_dims(x, y);
+    int axis = 0;
+    const memory::desc md = softmax_desc(l, x, axis);
+    return std::make_unique<log_softmax_step>(l, md, axis);
+}
+
+std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    const memory::dims reduced = l.integers("reduced", {});
+    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims) || x.dims.empty())
+        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
+    return std::make_unique<norm_step>(l.input_buffer(0), l.output_buffer(), x.dims,
+                                       broadcast_strides(reduced, x.dims));
+}
+
+using namespace row_words;
+
+constexpr row onnx_float_reductions_rows[] = {
+    row("InstanceNormalization", 3, lower_instance_normalization).batched(rows::windows).shape(shape::same),
+    row("LogSoftmax", 1, lower_log_softmax).batched(rows::inner_axis_or_last).shape(shape::same),
+    row("ReduceL2", {1, 2}, lower_reduce_l2).batched(rows::reduce).shape(shape::reduce),
+};
+
+} // namespace
+
+operator_rows onnx_float_reductions_operators() { return onnx_float_reductions_rows; }
+
+} // namespace octet::model

@@ -1,0 +1,216 @@
+// Operators on floats that compute with whole rows or channels: each is one primitive with rule f32, whose sums have a
+// fixed order.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "network/ops/choosing.hpp"
+#include "network/ops/moving.hpp"
+#include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+using flags = normalization_flags;
+
+float epsilon_of(const lowering &l) { return l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f; }
+
+/// ONNX Runtime's own polynomials and orders of sums.
+primitive_attr ort_attr() {
+    primitive_attr attr;
+    attr.set_requantization(onnxruntime_rule);
+    return attr;
+}
+
+/// Rows of a tensor from dimension `axis` on.
+memory::desc rows_desc(const tensor &t, std::size_t axis) {
+    const auto middle = t.dims.begin() + static_cast<std::ptrdiff_t>(axis);
+    return memory::desc({element_count({t.dims.begin(), middle}), element_count({middle, t.dims.end()})},
+                        t.type, memory::dims());
+}
+
+/// One f32 per element of a row.
+buffer row_parameter(const lowering &l, std::size_t i, dim_t size) {
+    const tensor &t = l.input(i, {data_type::f32});
+    if (element_count(t.dims) != size)
+        refuse("input " + std::to_string(i) + " (" + to_text(t.dims) + ") is not one value for each of " +
+               std::to_string(size));
+    return l.input_buffer(i, memory::desc({size}, data_type::f32, format_tag::x));
+}
+
+struct row_parameters {
+    std::size_t scale, shift;
+};
+
+void add_layer_normalization(primitive_step &s, const lowering &l, const buffer &src, const buffer &dst,
+                             row_parameters inputs) {
+    const dim_t size = src.get_desc().dims().back();
+    flags f = flags::none;
+    arguments args{{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}};
+    if (l.has_input(inputs.scale)) {
+        f = f | flags::use_scale;
+        args[OCTET_ARG_SCALE] = row_parameter(l, inputs.scale, size);
+    }
+    if (l.has_input(inputs.shift)) {
+        f = f | flags::use_shift;
+        args[OCTET_ARG_SHIFT] = row_parameter(l, inputs.shift, size);
+    }
+    const layer_normalization_forward::desc d(inference, src.get_desc(), dst.get_desc(), memory::desc(),
+                                              epsilon_of(l), f);
+    s.add(layer_normalization_forward::primitive_desc(d, ort_attr(), l.get_engine()), args);
+}
+
+std::unique_ptr<step> reduce(const lowering &l, algorithm alg) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    const memory::dims reduced = l.integers("reduced", {});
+    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims))
+        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
+    if (reduced == x.dims)
+        return make_view(l);
+    const memory::desc src = dense_desc(x), dst(reduced, data_type::f32, memory::dims());
+    return one_step(reduction::primitive_desc({alg, src, dst, 0.f, 0.f}, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
+}
+
+/// x times one factor plus one summand for each channel, each rounded, as ONNX Runtime folds the statistics: the primitive of
+/// the name is oneDNN's, with one fused multiply-add.
+class batch_normalization_step final : public step {
+public:
+    batch_normalization_step(const lowering &l, const memory::desc &md, dim_t channels)
+        : scale_(row_parameter(l, 1, channels)), shift_(row_parameter(l, 2, channels)),
+          mean_(row_parameter(l, 3, channels)), variance_(row_parameter(l, 4, channels)), channels_(channels),
+          epsilon_(epsilon_of(l)) {
+        memory::dims of_channels(md.dims().size(), 1);
+        of_channels[1] = channels;
+        const memory::desc parameters(of_channels, data_type::f32, memory::dims());
+        factors_ = l.scratch(parameters);
+        summands_ = l.scratch(parameters);
+        primitive_attr attr;
+        post_ops behind;
+        behind.append_binary(algorithm::binary_add, parameters);
+        attr.set_post_ops(behind);
+        product_.add(
+            binary::primitive_desc({algorithm::binary_mul, md, parameters, md}, attr, l.get_engine()),
+            {{OCTET_ARG_SRC_0, l.input_buffer(0)},
+             {OCTET_ARG_SRC_1, factors_},
+             {OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, summands_},
+             {OCTET_ARG_DST, l.output_buffer(0)}});
+    }
+
+    void make_primitives() override { product_.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        const float *scale = m.at<float>(scale_), *shift = m.at<float>(shift_), *mean = m.at<float>(mean_),
+                    *variance = m.at<float>(variance_);
+        float *factors = m.at<float>(factors_), *summands = m.at<float>(summands_);
+        for (dim_t c = 0; c < channels_; c++) {
+            factors[c] = 1.f / std::sqrt(variance[c] + epsilon_) * scale[c];
+            summands[c] = shift[c] - mean[c] * factors[c];
+        }
+        product_.run(s, m);
+    }
+    std::string implementation() const override { return product_.implementation(); }
+    std::string explain() const override { return product_.explain(); }
+
+private:
+    buffer scale_, shift_, mean_, variance_, factors_, summands_;
+    dim_t channels_;
+    float epsilon_;
+    primitive_step product_;
+};
+
+} // namespace
+
+void need_equal_dims(const tensor &x, const tensor &y) {
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+}
+
+void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed) {
+    const node &n = l.get_node();
+    for (std::size_t i = 1; i < n.outputs.size(); i++)
+        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(l.get_graph(), n.outputs[i]))
+            refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
+}
+
+namespace {
+
+std::unique_ptr<step> lower_float_softmax(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    need_equal_dims(x, y);
+    int axis = 0;
+    const memory::desc md = softmax_desc(l, x, axis);
+    const softmax_forward::desc d(inference, md, md, axis);
+    return one_step(softmax_forward::primitive_desc(d, ort_attr(), l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
+}
+
+std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
+    need_only_outputs(l, {});
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t given = l.integer("axis", -1), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank || y.dims != x.dims)
+        refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
+               " and output " + to_text(y.dims) + " differ in shape");
+    const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
+    const auto is_one = [&](std::size_t i) { return element_count(l.input(i, {data_type::f32}).dims) == 1; };
+    if (size > 1 && is_one(1) && (!l.has_input(2) || is_one(2)))
+        return make_normalization_by_one_scale(l, size,
+                                               l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f, false);
+    const memory::desc md = rows_desc(x, static_cast<std::size_t>(axis));
+    auto result = std::make_unique<primitive_step>();
+    add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});
+    return result;
+}
+
+std::unique_ptr<step> lower_batch_normalization(const lowering &l) {
+    need_only_outputs(l, {});
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
+    if (l.integer("training_mode", 0) != 0)
+        refuse_as_unimplemented("attribute 'training_mode' is 1, allowed is 0");
+    if (x.dims.size() < 2 || x.dims.size() > 5 || y.dims != x.dims)
+        refuse("input " + to_text(x.dims) + " is no batch of channels");
+    const dim_t channels = x.dims[1];
+    return std::make_unique<batch_normalization_step>(l, dense_desc(x), channels);
+}
+
+std::unique_ptr<step> lower_reduce_max(const lowering &l) { return reduce(l, algorithm::reduction_max); }
+std::unique_ptr<step> lower_reduce_min(const lowering &l) { return reduce(l, algorithm::reduction_min); }
+
+std::unique_ptr<step> lower_arg_max(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32});
+    const bool takes_last = l.integer("select_last_index", 0) != 0;
+    return make_arg_extreme(l, axis_among(l.integer("axis", 0), x.dims.size()),
+                            {false, takes_last, x.dims.size() == 1 && !takes_last});
+}
+
+using namespace row_words;
+
+constexpr row onnx_float_rows_rows[] = {
+    row("ArgMax", 1, lower_arg_max).batched(rows::inner_axis_or_first).shape(shape::arg_max).int64(),
+    row("BatchNormalization", 5, lower_batch_normalization).batched(rows::last_axis).shape(shape::same),
+    row("LayerNormalization", {2, 3}, lower_layer_normalization)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::layer_normalization),
+    row("ReduceMax", {1, 2}, lower_reduce_max)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .use(aliased_or_persistent),
+    row("ReduceMin", {1, 2}, lower_reduce_min)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .use(aliased_or_persistent),
+    row("Softmax", 1, lower_float_softmax)
+        .batched(rows::inner_axis_or_last)
+        .shape(shape::same)
+        .becomes(form::unary, "QLinearSoftmax"),
+};
+
+} // namespace
+
+operator_rows onnx_float_rows_operators() { return onnx_float_rows_rows; }
+
+} // namespace octet::model

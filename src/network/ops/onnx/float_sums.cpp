@@ -1,0 +1,310 @@
+// ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
+// lanes, rows one after the other, or four rows at a time. Plain loops.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "network/ops/broadcast.hpp"
+#include "network/ops/moving.hpp"
+#include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Adds a row that begins `place` elements behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two of
+/// them take turns; then their halves, what comes before the first, and what is left.
+float sum_of_row(const float *x, dim_t n, dim_t place) {
+    const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,
+                eights = head + (n - head) / 8 * 8;
+    float sum = 0.f;
+    dim_t from = 0; // of what is added one by one
+    if (fours == head) {
+        sum = x[0];
+        from = 1;
+    } else {
+        float lanes[8];
+        std::copy_n(x + head, 4, lanes);
+        if (eights > head) {
+            std::copy_n(x + head + 4, 4, lanes + 4);
+            for (dim_t i = head + 8; i < eights; i += 8)
+                for (int l = 0; l < 8; l++)
+                    lanes[l] += x[i + l];
+            for (int l = 0; l < 4; l++)
+                lanes[l] += lanes[l + 4];
+            for (dim_t l = 0; l < fours - eights; l++)
+                lanes[l] += x[eights + l];
+        }
+        sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+        for (dim_t i = 0; i < head; i++)
+            sum += x[i];
+        from = fours;
+    }
+    for (dim_t i = from; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+/// y = sums of `rows` rows of n elements, one after the other for each column.
+void add_rows(const float *x, dim_t rows, dim_t n, float *y) {
+    std::copy_n(x, n, y);
+    for (dim_t r = 1; r < rows; r++)
+        for (dim_t i = 0; i < n; i++)
+            y[i] += x[r * n + i];
+}
+
+/// Sums of columns as a product with a row of ones gives them: four rows, then two, then one, are added up before.
+void add_rows_by_four(const float *x, dim_t rows, dim_t n, float *y) {
+    for (dim_t r = 0; r < rows;) {
+        const dim_t left = rows - r, count = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        const float *first = x + r * n;
+        for (dim_t i = 0; i < n; i++) {
+            float sum = first[i];
+            for (dim_t k = 1; k < count; k++)
+                sum += first[k * n + i];
+            y[i] = r == 0 ? sum : y[i] + sum;
+        }
+        r += count;
+    }
+}
+
+/// Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
+struct reduction_form {
+    std::string kinds;
+    memory::dims sizes;
+};
+
+reduction_form form_of(const memory::dims &dims, const std::vector<bool> &is_reduced) {
+    reduction_form f;
+    for (std::size_t d = 0; d < dims.size(); d++) {
+        const char kind = is_reduced[d] ? 'r' : 'k';
+        if (f.kinds.empty() || f.kinds.back() != kind) {
+            f.kinds += kind;
+            f.sizes.push_back(1);
+        }
+        f.sizes.back() *= dims[d];
+    }
+    return f;
+}
+
+class float_sums final : public step {
+public:
+    float_sums(const lowering &l, const reduction_form &form, bool is_mean)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
+          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
+          count_(element_count(l.output().dims)) {
+        if (is_mean)
+            divisor_ = static_cast<float>(element_count(dims_) / count_);
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        float *y = m.at<float>(dst_);
+        add(m.at<float>(src_), y);
+        for (dim_t i = 0; divisor_ != 0.f && i < count_; i++)
+            y[i] /= divisor_;
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    void add(const float *x, float *y) const {
+        const std::string &kinds = form_.kinds;
+        const memory::dims &size = form_.sizes;
+        if (kinds == "r" || kinds == "kr") {
+            const dim_t n = size.back();
+            for (dim_t k = 0; k < count_; k++)
+                y[k] = sum_of_row(x + k * n, n, k * n);
+        } else if (kinds == "rk" || (kinds == "krk" && size[0] == 1)) {
+            add_rows(x, element_count(dims_) / count_, count_, y);
+        } else if (kinds == "krk") {
+            for (dim_t k = 0; k < size[0]; k++)
+                add_rows_by_four(x + k * size[1] * size[2], size[1], size[2], y + k * size[2]);
+        } else if (kinds == "rkr" && count_ > 1) {
+            for (dim_t row = 0; row < size[0] * size[1]; row++) {
+                const dim_t place = row * size[2], k = row % size[1];
+                const float sum = sum_of_row(x + place, size[2], place);
+                y[k] = row < size[1] ? sum : y[k] + sum;
+            }
+        } else {
+            add_in_order(x, y);
+        }
+    }
+
+    void add_in_order(const float *x, float *y) const {
+        std::fill_n(y, count_, -0.f);
+        thread_local memory::dims at; // keeps its capacity from run to run
+        at.assign(dims_.size(), 0);
+        for (dim_t i = 0, last = element_count(dims_); i < last; i++) {
+            dim_t place = 0;
+            for (std::size_t d = 0; d < at.size(); d++)
+                place += at[d] * strides_[d];
+            y[place] += x[i];
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
+                at[d] = 0;
+        }
+    }
+
+    buffer src_, dst_;
+    reduction_form form_;
+    memory::dims dims_, strides_;
+    dim_t count_;
+    float divisor_ = 0.f;
+};
+
+/// Integers: INT32 wraps around, and of INT64 that leave s32 none is written.
+class integer_sums final : public step {
+public:
+    explicit integer_sums(const lowering &l)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
+          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
+          count_(element_count(l.output().dims)), is_wide_(l.has_attribute(of_wide_integers)) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const auto *x = m.at<std::int32_t>(src_);
+        auto *y = m.at<std::int32_t>(dst_);
+        thread_local std::vector<std::int64_t> sums; // these keep their capacity from run to run
+        thread_local memory::dims at;
+        sums.assign(static_cast<std::size_t>(count_), 0);
+        at.assign(dims_.size(), 0);
+        for (dim_t i = 0, last = element_count(dims_); i < last; i++) {
+            dim_t place = 0;
+            for (std::size_t d = 0; d < at.size(); d++)
+                place += at[d] * strides_[d];
+            sums[static_cast<std::size_t>(place)] += x[i];
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
+                at[d] = 0;
+        }
+        const auto leaves = std::find_if(sums.begin(), sums.end(),
+                                         [](std::int64_t s) { return s != static_cast<std::int32_t>(s); });
+        if (is_wide_ && leaves != sums.end())
+            throw error(status::unimplemented,
+                        "the sum " + std::to_string(*leaves) + " leaves 32 bits, which INT64 has here");
+        std::transform(sums.begin(), sums.end(), y, [](std::int64_t s) {
+            return static_cast<std::int32_t>(static_cast<std::uint32_t>(s));
+        });
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    buffer src_, dst_;
+    memory::dims dims_, strides_;
+    dim_t count_;
+    bool is_wide_;
+};
+
+/// Axes as the operator has them, since also a dimension of 1 that is reduced decides.
+std::vector<bool> reduced_dimensions(const lowering &l) {
+    const std::size_t rank = l.input(0).dims.size();
+    const std::vector<std::int64_t> axes = l.has_input(1) ? l.constant_integers(1) : l.integers("axes", {});
+    std::vector<bool> is_reduced(rank, axes.empty() && l.integer("noop_with_empty_axes", 0) == 0);
+    for (const std::int64_t axis : axes) {
+        const std::int64_t place = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+        if (place < 0 || place >= static_cast<std::int64_t>(rank))
+            refuse("axis " + std::to_string(axis) + ", allowed are -" + std::to_string(rank) + " to " +
+                   std::to_string(rank) + " - 1");
+        is_reduced[static_cast<std::size_t>(place)] = true;
+    }
+    return is_reduced;
+}
+
+std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
+    const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
+    const data_type type = is_integer ? data_type::s32 : data_type::f32;
+    const tensor &x = l.input(0, {type}), &y = l.output({type});
+    const memory::dims reduced = l.integers("reduced", {});
+    const std::vector<bool> is_reduced = reduced_dimensions(l);
+    memory::dims expected = x.dims;
+    for (std::size_t d = 0; d < expected.size(); d++)
+        if (is_reduced[d])
+            expected[d] = 1;
+    if (reduced != expected || element_count(reduced) != element_count(y.dims))
+        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
+    if (reduced == x.dims)
+        return make_view(l);
+    if (element_count(x.dims) == 0)
+        refuse_as_unimplemented("input " + to_text(x.dims) + " has no elements");
+    if (is_integer)
+        return std::make_unique<integer_sums>(l);
+    return std::make_unique<float_sums>(l, form_of(x.dims, is_reduced), is_mean);
+}
+
+/// Means of images: pixels over four lanes, or in order where a convolution in blocks of channels has written them.
+class float_image_means final : public step {
+public:
+    float_image_means(const lowering &l, dim_t images, dim_t pixels)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), images_(images), pixels_(pixels),
+          is_in_order_(l.integer(images_in_blocks, 0) != 0) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        for (dim_t i = 0; i < images_; i++, x += pixels_)
+            y[i] = (is_in_order_ ? sum_in_order(x) : sum_over_lanes(x)) / static_cast<float>(pixels_);
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(images_) + " images of " + std::to_string(pixels_) +
+               " pixels";
+    }
+
+private:
+    float sum_in_order(const float *x) const {
+        float sum = 0.f; // so that no sum is -0
+        for (dim_t i = 0; i < pixels_; i++)
+            sum += x[i];
+        return sum;
+    }
+    float sum_over_lanes(const float *x) const {
+        float lanes[4] = {};
+        const dim_t fours = pixels_ / 4 * 4;
+        for (dim_t i = 0; i < fours; i += 4)
+            for (int k = 0; k < 4; k++)
+                lanes[k] += x[i + k];
+        float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+        for (dim_t i = fours; i < pixels_; i++)
+            sum += x[i];
+        return sum;
+    }
+
+    buffer src_, dst_;
+    dim_t images_, pixels_;
+    bool is_in_order_;
+};
+
+std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims.size() < 3 || element_count(x.dims) == 0 || element_count(y.dims) != x.dims[0] * x.dims[1])
+        refuse("input " + to_text(x.dims) + " is no batch of images with output " + to_text(y.dims));
+    const dim_t images = x.dims[0] * x.dims[1];
+    return std::make_unique<float_image_means>(l, images, element_count(x.dims) / images);
+}
+
+std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce_by_sums(l, true); }
+std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce_by_sums(l, false); }
+
+using namespace row_words;
+
+constexpr row onnx_float_sums_rows[] = {
+    row("GlobalAveragePool", 1, lower_float_global_average_pool)
+        .batched(rows::windows)
+        .shape(shape::global_pooling)
+        .becomes(form::unary, "QLinearGlobalAveragePool"),
+    row("ReduceMean", {1, 2}, lower_reduce_mean)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .use(aliased_or_persistent),
+    row("ReduceSum", {1, 2}, lower_reduce_sum)
+        .batched(rows::reduce)
+        .shape(shape::reduce)
+        .arithmetic()
+        .use(aliased_or_persistent),
+};
+
+} // namespace
+
+operator_rows onnx_float_sums_operators() { return onnx_float_sums_rows; }
+
+} // namespace octet::model

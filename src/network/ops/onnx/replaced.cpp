@@ -1,0 +1,30 @@
+// Operators that are gone when a network runs: others or constants have taken their place.
+// SPDX-License-Identifier: Apache-2.0
+#include "network/ops/onnx/onnx.hpp"
+#include "network/shapes/known_values.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/shapes/onnx.hpp"
+
+namespace octet::model {
+
+namespace {
+
+using namespace row_words;
+
+constexpr row onnx_replaced_rows[] = {
+    row("Attention", {2, 7}).in(domains::microsoft),
+    row("BiasGelu", 2).in(domains::microsoft).batched(rows::broadcast).shape(shape::same),
+    row("Constant", 0),
+    row("DynamicQuantizeMatMul", {3, 5}).in(domains::microsoft),
+    row("FastGelu", {1, 2}).in(domains::microsoft).batched(rows::broadcast).shape(shape::same),
+    row("QAttention", {5, 9}).in(domains::microsoft),
+    row("Selu", 1).batched(rows::first_input).shape(shape::same),
+    row("Shape", 1).batched(rows::never).shape(shape::shape_of).int64().known_from_dims(numbers::shape),
+    row("Size", 1).batched(rows::never).shape(shape::size_of).int64().known_from_dims(numbers::size),
+};
+
+} // namespace
+
+operator_rows onnx_replaced_operators() { return onnx_replaced_rows; }
+
+} // namespace octet::model

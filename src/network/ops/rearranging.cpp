@@ -1,0 +1,121 @@
+// Loops that add up the offsets of a map.
+// SPDX-License-Identifier: Apache-2.0
+#include "network/ops/rearranging.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "network/ops/moving.hpp"
+
+namespace octet::model {
+namespace {
+
+class rearranging_step final : public step {
+public:
+    rearranging_step(buffer src, buffer dst, element_map from, std::vector<std::uint8_t> fill)
+        : src_(std::move(src)), dst_(std::move(dst)), from_(std::move(from)), fill_(std::move(fill)) {
+        if (from_.empty())
+            from_ = {{0}};
+        if (std::any_of(from_.begin(), from_.end(), [](const auto &d) { return d.empty(); })) {
+            from_.clear(); // nothing to write
+            return;
+        }
+        // Written in the order of memory: images may lie channels-last.
+        const memory::dims strides = dst_.get_desc().get_strides();
+        std::vector<std::size_t> order(from_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return from_[b].size() > 1 && (from_[a].size() == 1 || strides[a] > strides[b]);
+        });
+        element_map sorted;
+        for (const std::size_t d : order)
+            sorted.push_back(std::move(from_[d]));
+        from_ = std::move(sorted);
+        const std::vector<dim_t> &inner = from_.back();
+        is_copied_ = inner[0] != outside;
+        for (std::size_t i = 1; i < inner.size(); i++)
+            is_copied_ = is_copied_ && inner[i] == inner[0] + static_cast<dim_t>(i);
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        if (from_.empty())
+            return;
+        switch (memory::data_type_size(dst_.get_desc().data_type())) {
+        case 1:
+            return rearrange<std::uint8_t>(m);
+        case 2:
+            return rearrange<std::uint16_t>(m);
+        default:
+            return rearrange<std::uint32_t>(m);
+        }
+    }
+
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over the elements of the output"; }
+
+private:
+    template <typename T> void rearrange(const run_memory &m) const {
+        const T *x = m.at<T>(src_);
+        T *y = m.at<T>(dst_), fill;
+        std::memcpy(&fill, fill_.data(), sizeof fill);
+        const std::vector<dim_t> &inner = from_.back();
+        thread_local std::vector<std::size_t> at; // keeps its capacity from run to run
+        at.assign(from_.size() - 1, 0);
+        while (true) {
+            const T *row = x;
+            bool is_outside = false;
+            for (std::size_t d = 0; d < at.size(); d++) {
+                const dim_t offset = from_[d][at[d]];
+                is_outside = is_outside || offset == outside;
+                row += offset;
+            }
+            if (is_outside)
+                std::fill_n(y, inner.size(), fill);
+            else if (is_copied_)
+                std::memcpy(y, row + inner[0], inner.size() * sizeof(T));
+            else
+                for (std::size_t i = 0; i < inner.size(); i++)
+                    y[i] = inner[i] == outside ? fill : row[inner[i]];
+            y += inner.size();
+            std::size_t d = at.size();
+            while (d > 0 && ++at[d - 1] == from_[d - 1].size())
+                at[--d] = 0;
+            if (d == 0)
+                return;
+        }
+    }
+
+    buffer src_, dst_;
+    element_map from_; ///< in the order of memory
+    std::vector<std::uint8_t> fill_;
+    bool is_copied_ = false; ///< innermost rows, as they are
+};
+
+} // namespace
+
+placed_dims placed_input(const lowering &l) {
+    return {l.input(0).dims, l.input_buffer(0).get_desc().get_strides()};
+}
+
+std::unique_ptr<step> rearranged_as(const lowering &l, const buffer &dst, element_map from,
+                                    std::vector<std::uint8_t> fill) {
+    fill.resize(std::max(fill.size(), sizeof(float)));
+    return std::make_unique<rearranging_step>(l.input_buffer(0), dst, std::move(from), std::move(fill));
+}
+
+std::unique_ptr<step> rearranged(const lowering &l, element_map from, std::vector<std::uint8_t> fill) {
+    need_output_dims(l, dims_of(from));
+    return rearranged_as(l, l.output_buffer(), std::move(from), std::move(fill));
+}
+
+std::unique_ptr<step> make_any_padding(const lowering &l, const memory::dims &before,
+                                       const memory::dims &after, const std::string &mode,
+                                       const std::vector<std::uint8_t> &element) {
+    const tensor &x = any_input(l, 0);
+    l.output({x.type});
+    need_output_dims(l, padded(x.dims, before, after)); // before tables of their size are made
+    return rearranged(l, padded(placed_input(l), before, after, mode), element);
+}
+
+} // namespace octet::model

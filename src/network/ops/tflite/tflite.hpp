@@ -1,0 +1,112 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
+// name TFLite's own derivation, because its precision decides the last bit of a result.
+
+#include <functional>
+
+#include "network/graph/operator_facts.hpp"
+#include "network/ops/fused.hpp"
+#include "network/ops/moving.hpp"
+
+namespace octet::model {
+
+/// real = scale * (code - zero_point) of a tensor with one scale; throws for none or several.
+struct linear_codes {
+    float scale;
+    std::int32_t zero_point;
+};
+linear_codes per_tensor(const tensor &t, const std::string &who);
+
+/// The rule of operators without sums of products, unless a profile says otherwise.
+inline requantization_rule elementwise_rule(const lowering &l) { return l.rule_or(tflite_rule); }
+
+/// XNNPACK's operators, of which all but some products have one rule.
+constexpr requantization_rule xnnpack_rule = requantization_rule::xnnpack_f32;
+constexpr bool is_xnnpack(requantization_rule rule) {
+    return rule == xnnpack_rule || rule == requantization_rule::xnnpack_rndnu;
+}
+
+/// Codes that a tensor's type and a fused activation allow: RELU is [code of 0, highest], RELU6 [code of 0,
+/// code of 6]. XNNPACK adds the zero point before it rounds, TFLite's kernels behind.
+struct code_interval {
+    std::int32_t low, high;
+    bool is_whole; ///< all codes of the type: nothing to clip
+};
+code_interval activation_interval(const std::string &activation, const tensor &dst, requantization_rule rule);
+
+/// One spatial dimension of a sliding window. TFLite's SAME gives ceil(size / stride) positions and puts the
+/// odd element of padding at the end; VALID pads nothing. EXPLICIT is a PAD that was fused into the operator.
+struct window {
+    dim_t kernel, stride, dilation;
+    dim_t positions, padding_l, padding_r;
+};
+/// `axis` is 'h' or 'w': selects stride_h, dilation_h, …
+window make_window(const lowering &l, char axis, dim_t size, dim_t kernel);
+
+void need_rank(const tensor &t, const std::string &who, std::size_t rank);
+void need_equal_quantization(const tensor &a, const tensor &b, const std::string &who);
+
+/// {before, after} of each dimension, from a padding's constant [rank, 2] tensor, input 1.
+struct paddings {
+    memory::dims before, after;
+};
+paddings read_paddings(const lowering &l, std::size_t rank);
+
+/// Which of `rank` dimensions a constant list of axes names.
+std::vector<bool> named_dims(const lowering &l, std::size_t input, std::size_t rank);
+
+/// The bytes of an element that stands for 0.
+std::vector<std::uint8_t> code_of_zero(const tensor &t);
+
+/// NHWC tensor as Octet's {N, C, H, W}.
+memory::desc nhwc_desc(const tensor &t);
+
+/// Sets a zero point of SRC, WEIGHTS or DST that is not 0.
+void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
+
+/// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
+void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
+
+/// ADD behind an operator that it is fused into (ops/fused.hpp).
+void append_add(fused_codes &codes, const lowering &add);
+
+/// Attributes of a reorder between 8-bit codes of one type: a code becomes `f` of it, clamped to the type's codes.
+primitive_attr table_attr(data_type type, const std::function<std::int32_t(std::int32_t)> &f);
+
+// What LiteRT's default runtime computes otherwise: XNNPACK's functions of codes, and its own optimized kernels.
+
+std::unique_ptr<step> lower_xnnpack_quantize(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_leaky_relu(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_logistic(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_tanh(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_elu(const lowering &l);
+std::unique_ptr<step> lower_litert_logistic(const lowering &l);
+std::unique_ptr<step> lower_litert_tanh(const lowering &l);
+std::unique_ptr<step> lower_litert_relu6(const lowering &l);
+std::unique_ptr<step> lower_litert_concatenation(const lowering &l);
+std::unique_ptr<step> lower_litert_softmax(const lowering &l);
+std::unique_ptr<step> lower_litert_sub(const lowering &l);
+std::unique_ptr<step> lower_litert_mul(const lowering &l);
+std::unique_ptr<step> lower_litert_prelu(const lowering &l);
+
+/// Element-wise operators on floats, for the substitute of profiles that have no contract for them.
+std::unique_ptr<step> lower_exact_floats(const lowering &l);
+
+// Families of operators: the rows of each are at the end of its file.
+
+operator_rows tflite_binary_operators();
+operator_rows tflite_choices_operators();
+operator_rows tflite_code_tables_operators();
+operator_rows tflite_data_operators();
+operator_rows tflite_dot_operators();
+operator_rows tflite_elementwise_operators();
+operator_rows tflite_l2_normalization_operators();
+operator_rows tflite_lstm_operators();
+operator_rows tflite_rearranging_operators();
+operator_rows tflite_reductions_operators();
+operator_rows tflite_resize_operators();
+operator_rows tflite_svdf_operators();
+operator_rows tflite_unary_operators();
+
+} // namespace octet::model
