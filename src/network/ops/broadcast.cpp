@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "network/graph/index_walk.hpp"
+
 namespace octet::model {
 namespace {
 
@@ -33,14 +35,11 @@ public:
         auto *y = m.at<std::uint8_t>(dst_);
         for (std::int64_t r = 0; r < rows_; r++, y += dims_[inner] * dst_size_) {
             for (std::size_t k = 0; k < count; k++) {
-                dim_t place = operands_[k].first;
-                for (std::size_t d = 0; d < inner; d++)
-                    place += at[d] * operands_[k].strides[d];
+                const dim_t place = operands_[k].first + offset_at(at, operands_[k].strides);
                 rows_of[k] = m.at<std::uint8_t>(operands_[k].where) + place * sizes_[k];
             }
             function_(y, rows_of.data(), inner_strides_.data(), dims_[inner]);
-            for (std::size_t d = inner; d-- > 0 && ++at[d] == dims_[d];)
-                at[d] = 0;
+            next_index(at, dims_);
         }
     }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "network/graph/index_walk.hpp"
 #include "network/ops/moving.hpp"
 
 namespace octet::model {
@@ -32,6 +33,8 @@ public:
         for (const std::size_t d : order)
             sorted.push_back(std::move(from_[d]));
         from_ = std::move(sorted);
+        rows_ = dims_of(from_);
+        rows_.pop_back();
         const std::vector<dim_t> &inner = from_.back();
         is_copied_ = inner[0] != outside;
         for (std::size_t i = 1; i < inner.size(); i++)
@@ -60,13 +63,13 @@ private:
         T *y = m.at<T>(dst_), fill;
         std::memcpy(&fill, fill_.data(), sizeof fill);
         const std::vector<dim_t> &inner = from_.back();
-        thread_local std::vector<std::size_t> at; // keeps its capacity from run to run
-        at.assign(from_.size() - 1, 0);
-        while (true) {
+        thread_local memory::dims at; // keeps its capacity from run to run
+        at.assign(rows_.size(), 0);
+        for (dim_t left = element_count(rows_); left > 0; left--, next_index(at, rows_)) {
             const T *row = x;
             bool is_outside = false;
             for (std::size_t d = 0; d < at.size(); d++) {
-                const dim_t offset = from_[d][at[d]];
+                const dim_t offset = from_[d][static_cast<std::size_t>(at[d])];
                 is_outside = is_outside || offset == outside;
                 row += offset;
             }
@@ -78,16 +81,12 @@ private:
                 for (std::size_t i = 0; i < inner.size(); i++)
                     y[i] = inner[i] == outside ? fill : row[inner[i]];
             y += inner.size();
-            std::size_t d = at.size();
-            while (d > 0 && ++at[d - 1] == from_[d - 1].size())
-                at[--d] = 0;
-            if (d == 0)
-                return;
         }
     }
 
     buffer src_, dst_;
-    element_map from_; ///< in the order of memory
+    element_map from_;  ///< in the order of memory
+    memory::dims rows_; ///< all dimensions but the last
     std::vector<std::uint8_t> fill_;
     bool is_copied_ = false; ///< innermost rows, as they are
 };

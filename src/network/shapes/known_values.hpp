@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "network/graph/element_map.hpp"
+#include "network/graph/index_walk.hpp"
 #include "network/graph/operator_facts.hpp"
 
 namespace octet::model {
@@ -47,8 +48,7 @@ public:
         memory::dims at(y.size());
         for (std::size_t i = 0; i < result.size(); i++) {
             result[i] = f(i, at);
-            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == y[d];)
-                at[d] = 0;
+            next_index(at, y);
         }
         return result;
     }

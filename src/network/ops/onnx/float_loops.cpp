@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "network/graph/index_walk.hpp"
 #include "network/ops/onnx/onnx.hpp"
 
 namespace octet::model {
@@ -160,8 +161,7 @@ public:
         memory::dims at(rank - 2);
         for (std::int64_t left = element_count(dims) / std::max<dim_t>(count_, 1); left > 0; left--) {
             products_.push_back({matrix_offset(v, at), matrix_offset(m, at)});
-            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims[d];)
-                at[d] = 0;
+            next_index(at, dims);
         }
     }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -96,8 +97,7 @@ class norm_step final : public step {
 public:
     norm_step(buffer src, buffer dst, memory::dims dims, memory::dims strides)
         : src_(std::move(src)), dst_(std::move(dst)), dims_(std::move(dims)), strides_(std::move(strides)),
-          count_(element_count(dst_.get_desc().dims())),
-          rows_(element_count({dims_.begin(), dims_.end() - 1})) {}
+          rows_(dims_.begin(), dims_.end() - 1), count_(element_count(dst_.get_desc().dims())) {}
 
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);
@@ -107,17 +107,10 @@ public:
             return;
         }
         std::fill_n(y, count_, 0.f);
-        thread_local memory::dims at; // keeps its capacity from run to run
-        at.assign(dims_.size() - 1, 0);
-        for (dim_t r = 0; r < rows_; r++, x += dims_.back()) {
-            dim_t place = 0;
-            for (std::size_t d = 0; d < at.size(); d++)
-                place += at[d] * strides_[d];
-            for (dim_t k = 0; k < dims_.back(); k++)
-                y[place + k * strides_.back()] += x[k] * x[k];
-            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
-                at[d] = 0;
-        }
+        for_each_offset(rows_, strides_, [&](dim_t place) {
+            for (dim_t k = 0; k < dims_.back(); k++, x++)
+                y[place + k * strides_.back()] += *x * *x;
+        });
         for (dim_t i = 0; i < count_; i++)
             y[i] = std::sqrt(y[i]);
     }
@@ -126,8 +119,8 @@ public:
 
 private:
     buffer src_, dst_;
-    memory::dims dims_, strides_;
-    dim_t count_, rows_;
+    memory::dims dims_, strides_, rows_;
+    dim_t count_;
 };
 
 /// Each channel of each image minus its mean, over its deviation.

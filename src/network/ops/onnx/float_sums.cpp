@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/float_loops.hpp"
@@ -134,16 +135,7 @@ private:
 
     void add_in_order(const float *x, float *y) const {
         std::fill_n(y, count_, -0.f);
-        thread_local memory::dims at; // keeps its capacity from run to run
-        at.assign(dims_.size(), 0);
-        for (dim_t i = 0, last = element_count(dims_); i < last; i++) {
-            dim_t place = 0;
-            for (std::size_t d = 0; d < at.size(); d++)
-                place += at[d] * strides_[d];
-            y[place] += x[i];
-            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
-                at[d] = 0;
-        }
+        for_each_offset(dims_, strides_, [&](dim_t place) { y[place] += *x++; });
     }
 
     buffer src_, dst_;
@@ -164,18 +156,9 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const auto *x = m.at<std::int32_t>(src_);
         auto *y = m.at<std::int32_t>(dst_);
-        thread_local std::vector<std::int64_t> sums; // these keep their capacity from run to run
-        thread_local memory::dims at;
+        thread_local std::vector<std::int64_t> sums; // keeps its capacity from run to run
         sums.assign(static_cast<std::size_t>(count_), 0);
-        at.assign(dims_.size(), 0);
-        for (dim_t i = 0, last = element_count(dims_); i < last; i++) {
-            dim_t place = 0;
-            for (std::size_t d = 0; d < at.size(); d++)
-                place += at[d] * strides_[d];
-            sums[static_cast<std::size_t>(place)] += x[i];
-            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
-                at[d] = 0;
-        }
+        for_each_offset(dims_, strides_, [&](dim_t place) { sums[static_cast<std::size_t>(place)] += *x++; });
         const auto leaves = std::find_if(sums.begin(), sums.end(),
                                          [](std::int64_t s) { return s != static_cast<std::int32_t>(s); });
         if (is_wide_ && leaves != sums.end())

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "network/graph/element_map.hpp"
+#include "network/graph/index_walk.hpp"
 #include "network/passes/ort/transposes.hpp"
 
 namespace octet::model::ort {
@@ -13,25 +15,15 @@ constexpr std::int64_t axes_input_opset = 13; ///< of Squeeze and Unsqueeze
 
 /// Elements of `bytes` each, in another order of dimensions.
 std::vector<std::uint8_t> moved_bytes(const tensor &t, const order &p) {
-    const std::size_t rank = t.dims.size(), bytes = memory::data_type_size(t.type);
-    memory::dims strides(rank, 1), to = permuted(t.dims, p);
+    const std::size_t bytes = memory::data_type_size(t.type);
     if (static_cast<std::size_t>(element_count(t.dims)) * bytes != t.data.size())
         throw error(status::invalid_arguments, "Transpose: a constant has " + std::to_string(t.data.size()) +
                                                    " bytes, which its dimensions contradict");
-    for (std::size_t d = rank; d-- > 1;)
-        strides[d - 1] = strides[d] * t.dims[d];
-    const memory::dims steps = permuted(strides, p);
     std::vector<std::uint8_t> result(t.data.size());
-    memory::dims at(rank, 0);
-    for (std::size_t done = 0; done + bytes <= result.size(); done += bytes) {
-        dim_t from = 0;
-        for (std::size_t d = 0; d < rank; d++)
-            from += at[d] * steps[d];
-        std::copy_n(t.data.begin() + static_cast<std::ptrdiff_t>(from) * static_cast<std::ptrdiff_t>(bytes),
-                    bytes, result.begin() + static_cast<std::ptrdiff_t>(done));
-        for (std::size_t d = rank; d-- > 0 && ++at[d] == to[d];)
-            at[d] = 0;
-    }
+    auto next = result.begin();
+    for_each_offset(permuted(t.dims, p), permuted(placed_dims(t.dims).strides, p), [&](dim_t from) {
+        next = std::copy_n(t.data.begin() + from * static_cast<std::ptrdiff_t>(bytes), bytes, next);
+    });
     return result;
 }
 
