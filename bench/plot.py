@@ -7,8 +7,8 @@
     bench/plot.py --of scaling layers.csv > scaling.svg
     bench/plot.py --of networks networks.csv > networks.svg
 
---of ratio (the default; needs --peer): the peer's time / Octet's, above the line of 1 Octet is faster. --of bound: share of each
-layer's bound, coloured by what binds it. --of scaling: time with the first count of threads / with this one. --of networks: the peer's time / Octet's of whole networks.
+--of ratio (the default; needs --baseline): the baseline's time / Octet's, above the line of 1 Octet is faster. --of bound: share of each
+layer's bound, coloured by what binds it. --of scaling: time with the first count of threads / with this one. --of networks: the baseline's time / Octet's of whole networks.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Figure:
 
 def figure_of(name, rows):
     if name in ("ratio", "networks"):
-        return Figure("ratio", "time of the peer / time of Octet", 1, 0.5, 4, (0.5, 1, 1.1, 2, 4), is_logarithmic=True)
+        return Figure("ratio", "time of the baseline / time of Octet", 1, 0.5, 4, (0.5, 1, 1.1, 2, 4), is_logarithmic=True)
     if name == "bound":
         return Figure("share_of_bound", "share of the bound (blue: compute, yellow: read, red: write)", 0, 0, 1.2,
                       (0, 0.25, 0.5, 0.75, 1), by_bound=True)
@@ -96,7 +96,7 @@ def main():
         drawn = [row for row in rows if is_drawn(row, arguments.of, figure.column)]
         if not drawn:
             sys.exit(f"{path}: nothing in the column {figure.column}" +
-                     ("; was octet bench run with --peer?" if figure.column == "ratio" else ""))
+                     ("; was octet bench run with --baseline?" if figure.column == "ratio" else ""))
         name = os.path.splitext(os.path.basename(path))[0].replace("_", " ")
         for threads, part in by(drawn, "threads").items():
             which = f", threads: {threads}" if threads else ""

@@ -8,7 +8,7 @@ import statistics
 import sys
 
 KEY = ("table", "name", "threads", "caches")
-TEXT = KEY + ("implementation", "peer_implementation", "bound", "run", "version")
+TEXT = KEY + ("implementation", "baseline_implementation", "bound", "run", "version")
 
 
 def median_row(rows):

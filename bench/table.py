@@ -8,7 +8,7 @@
 Shares are weighted by time, so by how often a layer occurs and how long it takes. --against N=FILE adds, for N threads, another
 library's shares of the peak (columns table, name, share_of_peak) as they were measured elsewhere on the same kind of machine:
 the ratio is Octet's share / theirs. --rows lists the layers on which Octet is behind. --networks: whole networks beside the sums
-of their layers, and the peer.
+of their layers, and the baseline.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def line(name, rows, theirs):
     scaling = geomean([r["scaling"] for r in rows if r.get("scaling")])
     cores = [r["cores"] for r in rows if r.get("cores")]
     cells = [name, len(rows), number(geomean(ratios)), number(min(ratios, default=None)), number(geomean(depthwise)),
-             percent(share(rows, "", "peak")), percent(share(rows, "", "bound")), percent(share(rows, "peer_", "peak")),
+             percent(share(rows, "", "peak")), percent(share(rows, "", "bound")), percent(share(rows, "baseline_", "peak")),
              number(scaling), number(sum(cores) / len(cores) if cores else None)]
     if theirs is not None:
         other = against(rows, theirs)
@@ -72,7 +72,7 @@ def behind(rows, theirs):
     found = []
     for r in rows:
         if r["ratio"] and r["ratio"] < 1:
-            found.append((r["ratio"], f"{r['table']} {r['name']}: {r['ratio']:.2f} of the peer in the same run"))
+            found.append((r["ratio"], f"{r['table']} {r['name']}: {r['ratio']:.2f} of the baseline in the same run"))
         for ratio in against([r], theirs or {}):
             if ratio < 1:
                 found.append((ratio, f"{r['table']} {r['name']}: {ratio:.2f} of the other file's share"))
@@ -81,7 +81,7 @@ def behind(rows, theirs):
 
 def networks(rows):
     """One line per network and count of threads."""
-    lines = ["| network | threads | ms | warm layers | network / layers | of bound | peer, ms | ratio | scaling | cores |",
+    lines = ["| network | threads | ms | warm layers | network / layers | of bound | baseline, ms | ratio | scaling | cores |",
              "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for name, part in by(rows, "table").items():
         for threads, same in by(part, "threads").items():
@@ -89,7 +89,7 @@ def networks(rows):
             whole, layers = found["network", "network"], found["layers", "warm"]
             cells = [name, threads, f"{whole['microseconds'] / 1e3:.3f}", f"{layers['microseconds'] / 1e3:.3f}",
                      number(whole["microseconds"] / layers["microseconds"]), percent(whole["share_of_bound"]),
-                     f"{whole['peer_microseconds'] / 1e3:.3f}" if whole["peer_microseconds"] else "", number(whole["ratio"]),
+                     f"{whole['baseline_microseconds'] / 1e3:.3f}" if whole["baseline_microseconds"] else "", number(whole["ratio"]),
                      number(whole["scaling"]), number(whole["cores"])]
             lines.append("| " + " | ".join(cells) + " |")
     return lines

@@ -57,11 +57,11 @@ round() {
     touch "$done_file"
 }
 
-peer=()
-[ -z "$node_modules" ] || peer=(--peer onnxruntime --node-modules "$node_modules")
+baseline=()
+[ -z "$node_modules" ] || baseline=(--baseline onnxruntime --node-modules "$node_modules")
 for ((i = 1; i <= rounds; i++)); do
-    round "$i" layers --shapes "${tables[@]}" --peer onednn --samples 5
-    [ ${#networks[@]} -eq 0 ] || round "$i" networks --network "${networks[@]}" "${peer[@]}" --samples 5
+    round "$i" layers --shapes "${tables[@]}" --baseline onednn --samples 5
+    [ ${#networks[@]} -eq 0 ] || round "$i" networks --network "${networks[@]}" "${baseline[@]}" --samples 5
 done
 
 bench/table.py "$output/layers.csv" "${against[@]}" --rows > "$output/layers.md"

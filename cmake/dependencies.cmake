@@ -51,7 +51,7 @@ endfunction()
 
 set(OCTET_WITH_ONNX AUTO CACHE STRING "octet::network reads .onnx files: AUTO (where ONNX's protobuf classes are found), ON, OFF")
 set(OCTET_WITH_ONEDNN AUTO CACHE STRING
-    "oneDNN: AUTO (an oracle of the tests where found), ON (also the peer of `octet bench`, which then links it), OFF")
+    "oneDNN: AUTO (an oracle of the tests where found), ON (also the baseline of `octet bench`, which then links it), OFF")
 set_property(CACHE OCTET_WITH_ONNX OCTET_WITH_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 
 set(OCTET_PYTHON AUTO CACHE STRING "Python package octet: AUTO (where pybind11 is found), ON, OFF")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Dependencies point one way: src/api -> cpu -> jit -> src/common -> include. Xbyak only in jit/, runtimes of threads
-# only in cpu/machine/workers_*.cpp (and where oneDNN is the bench's peer), and the public headers include nothing but the
+# only in cpu/machine/workers_*.cpp (and where oneDNN is the bench's baseline), and the public headers include nothing but the
 # standard library and each other.
 # SPDX-License-Identifier: Apache-2.0
 set -uo pipefail
@@ -62,6 +62,6 @@ threads=$(grep -rlE '^ *# *include *<(tbb/|oneapi/tbb/|omp\.h)' src cpu jit incl
 
 # oneDNN's names are the real library's: interop asks for them at run time (interop/onednn/preload/real_library.hpp).
 for room in src cpu jit include interop examples; do
-    forbid $room 'oneapi/dnnl' 'only the bench peer and tests know oneDNN'
+    forbid $room 'oneapi/dnnl' 'only the bench and tests know oneDNN'
 done
 exit $status

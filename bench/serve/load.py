@@ -3,9 +3,9 @@
 """Throughput and latency of `octet serve` on this machine, by generators that others wrote: wrk for the most that can be had,
 h2load for fixed rates. doc/serving.md has the last figures.
 
-    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--pin] [--peer NODE_MODULES]
+    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--pin] [--baseline NODE_MODULES]
 
-Without MODEL it is the digits network. --peer compares with ONNX Runtime behind node's HTTP server, which needs an .onnx model."""
+Without MODEL it is the digits network. --baseline compares with ONNX Runtime behind node's HTTP server, which needs an .onnx model."""
 
 import argparse
 import json
@@ -183,7 +183,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--pin", action="store_true", help="a CPU of its own for each worker, as --pin of the server")
-    parser.add_argument("--peer", help="folder node_modules with onnxruntime-node")
+    parser.add_argument("--baseline", help="folder node_modules with onnxruntime-node")
     args = parser.parse_args()
     path = args.model or os.path.join(ROOT, "examples", "digits", "digits_int8.tflite")
     name = os.path.splitext(os.path.basename(path))[0]
@@ -199,20 +199,20 @@ def main():
         measure_grpc(server, name, (2, 4, 8, 16, 64), args.seconds)
     again = in_process(args.octet, path, args.workers, args.seconds)
     print(f"  in process, again: {again:.1f} runs/s; served {200 * capacity / (alone + again):.0f} % of that")
-    if args.peer:
+    if args.baseline:
         with open(body.name, "wb") as bare:
             bare.write(tensors)
-        peer = subprocess.Popen([shutil.which("node"), os.path.join(HERE, "onnxruntime_server.cjs"), path, "18080", str(args.workers)],
-                                env=dict(os.environ, NODE_PATH=args.peer), stdout=subprocess.PIPE, text=True)
+        baseline = subprocess.Popen([shutil.which("node"), os.path.join(HERE, "onnxruntime_server.cjs"), path, "18080", str(args.workers)],
+                                env=dict(os.environ, NODE_PATH=args.baseline), stdout=subprocess.PIPE, text=True)
         try:
             for _ in range(args.workers):
-                peer.stdout.readline()
+                baseline.stdout.readline()
             print(f"{name}, ONNX Runtime behind node's HTTP server, {args.workers} processes of one thread")
-            workers = subprocess.run(["ps", "-o", "pid=", "--ppid", str(peer.pid)], capture_output=True, text=True).stdout.split()
-            measure([peer.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 4, 8, 16, 64), args.seconds)
+            workers = subprocess.run(["ps", "-o", "pid=", "--ppid", str(baseline.pid)], capture_output=True, text=True).stdout.split()
+            measure([baseline.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 4, 8, 16, 64), args.seconds)
         finally:
-            peer.terminate()
-            peer.wait()
+            baseline.terminate()
+            baseline.wait()
     os.unlink(body.name)
     print(f"load {os.getloadavg()[0]:.1f} after")
 

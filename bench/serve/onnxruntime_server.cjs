@@ -1,4 +1,4 @@
-// The peer of load.py: ONNX Runtime behind node's HTTP server, a process per worker. A request's body is the bytes of the only
+// The baseline of load.py: ONNX Runtime behind node's HTTP server, a process per worker. A request's body is the bytes of the only
 // input, f32, and the reply's those of the first output.
 //     NODE_PATH=…/node_modules node onnxruntime_server.cjs MODEL PORT WORKERS
 // SPDX-License-Identifier: Apache-2.0

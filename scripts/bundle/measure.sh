@@ -50,15 +50,15 @@ for level in $levels; do
     done
 done
 
-peer=
+baseline=
 for library in "$here"/lib/libdnnl.so*; do
-    [ ! -e "$library" ] || peer='--peer onednn'
+    [ ! -e "$library" ] || baseline='--baseline onednn'
 done
 vectors=avx512_vnni
 [ "$highest" = avx512_amx ] || vectors=
 for level in $highest $vectors; do
     # shellcheck disable=SC2086 # two words
-    report "$here/octet" bench --shapes "$here"/shapes/*.csv --threads "$threads" --isa "$level" $peer
+    report "$here/octet" bench --shapes "$here"/shapes/*.csv --threads "$threads" --isa "$level" $baseline
     set -- "$here"/networks/*.onnx
     [ ! -e "$1" ] || report "$here/octet" bench --network "$@" --threads "$threads" --isa "$level"
 done

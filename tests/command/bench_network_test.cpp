@@ -1,4 +1,4 @@
-// octet bench --network: what it makes of given times, its rows and keys, and how it talks to a peer, whose package is
+// octet bench --network: what it makes of given times, its rows and keys, and how it talks to a baseline, whose package is
 // a stub here.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
@@ -85,9 +85,9 @@ exports.InferenceSession = { create: async (model, options) => {
 } };
 )";
     }
-    strings with_peer() const {
-        return {"bench",  "--network",   onnx_model,       "--samples",         "1", "--threads", "1",
-                "--peer", "onnxruntime", "--node-modules", path("node_modules")};
+    strings with_baseline() const {
+        return {"bench",      "--network",   onnx_model,       "--samples",         "1", "--threads", "1",
+                "--baseline", "onnxruntime", "--node-modules", path("node_modules")};
     }
 };
 
@@ -128,34 +128,34 @@ TEST_F(BenchNetworkTest, RowsAreTheNetworkItsLayersAndEachNode) {
         EXPECT_NE(text.out.find(part), std::string::npos) << part << '\n' << text.out;
 }
 
-TEST_F(BenchNetworkTest, PeerTakesTurnsAndIsCompared) {
+TEST_F(BenchNetworkTest, BaselineTakesTurnsAndIsCompared) {
     if (!has_node())
         GTEST_SKIP() << "Node.js is not installed";
     ASSERT_EQ(octet({"run", onnx_model, "--repeat", "1", "--output-dir", path("out")}).exit_code, 0);
     write_package(path("out/output_0.bin"));
-    const outcome same = octet(with_peer());
+    const outcome same = octet(with_baseline());
     EXPECT_EQ(same.exit_code, 0) << same.err;
     EXPECT_NE(same.out.find("outputs of ONNX Runtime and Octet: equal bytes"), std::string::npos) << same.out;
     EXPECT_NE(same.out.find("ONNX Runtime 9.8.7"), std::string::npos) << same.out;
 
     write_package(path("right.bin"));
-    strings as_json = with_peer();
+    strings as_json = with_baseline();
     as_json.push_back("--json");
     const outcome other = octet(as_json);
     ASSERT_EQ(other.exit_code, 0) << other.err;
     const json object = json::parse(other.out)["networks"][0];
     EXPECT_EQ(object["equal"], false);
-    EXPECT_EQ(object["runs"][0]["rows"][0]["peer_implementation"], "ONNX Runtime 9.8.7");
+    EXPECT_EQ(object["runs"][0]["rows"][0]["baseline_implementation"], "ONNX Runtime 9.8.7");
     EXPECT_GT(object["runs"][0]["rows"][0]["ratio"], 0);
     EXPECT_EQ(object["runs"][0]["rows"][1]["ratio"], nullptr);
 }
 
 TEST_F(BenchNetworkTest, WhatThePeerLacksIsSaid) {
-    const strings request = {"bench", "--network", onnx_model, "--peer", "onnxruntime"};
+    const strings request = {"bench", "--network", onnx_model, "--baseline", "onnxruntime"};
     if (has_node())
         expect_refusals(
             {{request,
-              "--peer onnxruntime: the package onnxruntime-node is not installed where node looks …"}});
+              "--baseline onnxruntime: the package onnxruntime-node is not installed where node looks …"}});
     const std::string path_before = std::getenv("PATH") ? std::getenv("PATH") : "";
     setenv("PATH", path("folder").c_str(), 1);
     expect_refusals({{request, "node cannot be started: No such file or directory"}});
@@ -167,21 +167,21 @@ TEST_F(BenchNetworkTest, WhatThePeerLacksIsSaid) {
     std::ofstream(folder / "index.js")
         << "exports.InferenceSession = { create: async () => { throw new Error('no such "
            "operator'); } };";
-    expect_refusals({{with_peer(), "--peer onnxruntime: no such operator"}});
+    expect_refusals({{with_baseline(), "--baseline onnxruntime: no such operator"}});
     std::ofstream(folder / "index.js") << "process.exit(7);";
-    expect_refusals({{with_peer(), "node ended; what it printed stands above"}});
+    expect_refusals({{with_baseline(), "node ended; what it printed stands above"}});
 }
 
 TEST_F(BenchNetworkTest, WrongRequestsAreRefused) {
     expect_refusals({
         {{"bench", "--network", "D/absent"}, "D/absent: does not exist"},
         {{"bench", "--network", "D/short.onnx"}, "D/short.onnx…"},
-        {{"bench", "--network", "M", "--peer", "onnxruntime"},
-         model + ": --peer onnxruntime runs .onnx files"},
-        {{"bench", "--network", "M", "--peer", "onednn"},
-         "--peer onednn: runs layers of --shapes; networks have onnxruntime (see octet bench --help)"},
-        {{"bench", "--shapes", "D/empty", "--peer", "onnxruntime"},
-         "--peer onnxruntime: needs --network (see octet bench --help)"},
+        {{"bench", "--network", "M", "--baseline", "onnxruntime"},
+         model + ": --baseline onnxruntime runs .onnx files"},
+        {{"bench", "--network", "M", "--baseline", "onednn"},
+         "--baseline onednn: runs layers of --shapes; networks have onnxruntime (see octet bench --help)"},
+        {{"bench", "--shapes", "D/empty", "--baseline", "onnxruntime"},
+         "--baseline onnxruntime: needs --network (see octet bench --help)"},
         {{"bench", "--shapes", "D/empty", "--no-fusion"},
          "--no-fusion requires --network (see octet bench --help)"},
         {{"bench", "--network", "M", "--shapes", "D/empty"},

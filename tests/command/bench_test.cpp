@@ -169,7 +169,7 @@ TEST(BenchResults, CsvHasSharesOfPeakAndBound) {
                                                          {"scaling", ""},
                                                          {"cores", ""},
                                                          {"ratio", ""},
-                                                         {"peer_share_of_bound", ""},
+                                                         {"baseline_share_of_bound", ""},
                                                          {"microseconds_low", "4"},
                                                          {"peak_gops", "1000"}};
     for (const auto &[name, value] : expected)
@@ -177,12 +177,12 @@ TEST(BenchResults, CsvHasSharesOfPeakAndBound) {
 
     measurement few_rows = example();
     few_rows.best.read = 3.2e-6;
-    few_rows.peer_implementation = "brgemm";
-    few_rows.peer_time = summarize({6.4e-6});
+    few_rows.baseline_implementation = "brgemm";
+    few_rows.baseline_time = summarize({6.4e-6});
     cells = named(csv_row("table", few_rows));
     EXPECT_EQ(cells["bound"], "read");
     EXPECT_EQ(cells["share_of_bound"], "0.8");
-    EXPECT_EQ(cells["peer_share_of_bound"], "0.5");
+    EXPECT_EQ(cells["baseline_share_of_bound"], "0.5");
     EXPECT_EQ(cells["ratio"], "1.6");
 
     measurement pooling = example();
@@ -197,8 +197,8 @@ TEST(BenchResults, CsvHasSharesOfPeakAndBound) {
 TEST(BenchResults, OldColumnsKeepNamesAndPlaces) {
     EXPECT_EQ(
         csv_header().rfind("table,name,count,implementation,microseconds,microseconds_min,microseconds_p90,"
-                           "microseconds_p99,gops,share_of_peak,share_of_read,peer_implementation,"
-                           "peer_microseconds,peer_share_of_peak,ratio,threads,",
+                           "microseconds_p99,gops,share_of_peak,share_of_read,baseline_implementation,"
+                           "baseline_microseconds,baseline_share_of_peak,ratio,threads,",
                            0),
         0u);
 }

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 node -e "require('onnxruntime-node')" 2>/dev/null || { echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"; exit 77; }
-said=$("$1" bench --network "$2" --peer onnxruntime --json)
+said=$("$1" bench --network "$2" --baseline onnxruntime --json)
 grep '"equal": true' <<<"$said" || { echo "$said"; exit 1; }
 
 # A library with a sanitizer cannot be loaded into Node.js, whose libraries begin without its runtime.

@@ -105,24 +105,24 @@ struct measured_layer::state {
             const std::unique_ptr<parallel_phase> phase = awake();
             ours.emplace(makers.ours, how.with_cold);
         }
-        if (!makers.peer)
+        if (!makers.baseline)
             return;
-        peer.emplace(makers.peer, how.with_cold);
+        baseline.emplace(makers.baseline, how.with_cold);
         rest_onednn();
     }
 
-    /// Calls `part` with Octet, then with the peer, where each finds the other's threads asleep.
+    /// Calls `part` with Octet, then with the baseline, where each finds the other's threads asleep.
     template <typename Part> void take_turns(const Part &part) {
-        if (peer)
+        if (baseline)
             settle(threads);
         {
             const std::unique_ptr<parallel_phase> phase = awake();
             part(*ours);
         }
-        if (!peer)
+        if (!baseline)
             return;
         settle(threads);
-        part(*peer);
+        part(*baseline);
         if (threads > 1)
             rest_onednn();
     }
@@ -154,9 +154,9 @@ struct measured_layer::state {
         m.read_seconds = is_cold ? 0 : median_of(weight_reads);
         m.cores = threads > 1 ? spins.cores() : 0;
         m.round_trip = median_of(round_trips);
-        if (peer) {
-            m.peer_implementation = peer->warm->implementation();
-            m.peer_time = summarize(is_cold ? peer->cold_times : peer->times);
+        if (baseline) {
+            m.baseline_implementation = baseline->warm->implementation();
+            m.baseline_time = summarize(is_cold ? baseline->cold_times : baseline->times);
         }
         return m;
     }
@@ -166,7 +166,7 @@ struct measured_layer::state {
     const int threads;
     const bool in_phase;
     std::vector<char> weights, source, destination; ///< as large as the layer's
-    std::optional<contender> ours, peer;
+    std::optional<contender> ours, baseline;
     plain_loops loops, cold_loops;
     std::vector<double> peaks, weight_reads, round_trips;
     spin_times spins;

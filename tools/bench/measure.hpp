@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One layer timed: in samples, each the mean of as many runs as make the clock's resolution negligible, and
-// between them what the machine could do at that moment, and the peer. Whatever disturbs the machine then
+// between them what the machine could do at that moment, and the baseline. Whatever disturbs the machine then
 // meets all of them alike. So do counts of threads, which take turns too.
 
 #include <functional>
@@ -38,23 +38,23 @@ struct measurement {
     subject what;
     int threads = 1;
     caches state = caches::warm;
-    std::string implementation, peer_implementation;
-    time_summary time, peer_time; ///< of one run
-    double peak = 0;              ///< operations per second, median; 0 where the level has none
-    double read_seconds = 0;      ///< of `read_at_least` bytes, median; 0 where there are none
-    roofline best;                ///< of the same caches
-    double cores = 0;             ///< that several threads had meanwhile
-    double round_trip = 0;        ///< of a cache line between two of them, in cycles, median; 0: unknown
+    std::string implementation, baseline_implementation;
+    time_summary time, baseline_time; ///< of one run
+    double peak = 0;                  ///< operations per second, median; 0 where the level has none
+    double read_seconds = 0;          ///< of `read_at_least` bytes, median; 0 where there are none
+    roofline best;                    ///< of the same caches
+    double cores = 0;                 ///< that several threads had meanwhile
+    double round_trip = 0;            ///< of a cache line between two of them, in cycles, median; 0: unknown
     double scaling = 0; ///< time with the first count of threads / with this one; 0: it is the first
 
-    bool has_peer() const { return !peer_implementation.empty(); }
+    bool has_baseline() const { return !baseline_implementation.empty(); }
     double gops() const { return what.operations / time.median * 1e-9; }
     double share_of_peak() const { return what.operations / time.median / peak; }
-    double peer_share_of_peak() const { return what.operations / peer_time.median / peak; }
+    double baseline_share_of_peak() const { return what.operations / baseline_time.median / peak; }
     double share_of_read() const { return read_seconds / time.median; }
     double share_of_bound() const { return best.bound() / time.median; }
-    double peer_share_of_bound() const { return best.bound() / peer_time.median; }
-    double ratio() const { return peer_time.median / time.median; }
+    double baseline_share_of_bound() const { return best.bound() / baseline_time.median; }
+    double ratio() const { return baseline_time.median / time.median; }
 };
 
 struct measuring {
@@ -64,9 +64,9 @@ struct measuring {
     bool in_phase = false;          ///< Octet's threads stay awake, as in a network
 };
 
-/// Makes a workload for the count of threads that holds at the time; an empty function is no peer.
+/// Makes a workload for the count of threads that holds at the time; an empty function is no baseline.
 struct workload_makers {
-    std::function<std::unique_ptr<workload>()> ours, peer;
+    std::function<std::unique_ptr<workload>()> ours, baseline;
 };
 
 /// One layer, one count of threads, sample by sample.

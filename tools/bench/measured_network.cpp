@@ -1,5 +1,5 @@
 // A sample: runs of the whole network, runs that tell the time of each node, a sample of each layer by itself, runs of the
-// peer.
+// baseline.
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/measured_network.hpp"
 
@@ -21,7 +21,7 @@ double seconds_since(clock::time_point start) {
 }
 
 /// Threads of ONNX Runtime spin for a while behind a run.
-void let_peer_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+void let_baseline_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
 } // namespace
 
@@ -37,8 +37,9 @@ std::vector<std::string> problems_of(const std::string &explanation) {
     return problems;
 }
 
-measured_network::measured_network(network net, std::unique_ptr<onnxruntime> peer, int threads, int samples)
-    : net_(std::move(net)), peer_(std::move(peer)), threads_(threads), spins_{threads, 0, 0} {
+measured_network::measured_network(network net, std::unique_ptr<onnxruntime> baseline, int threads,
+                                   int samples)
+    : net_(std::move(net)), baseline_(std::move(baseline)), threads_(threads), spins_{threads, 0, 0} {
     constexpr double block_seconds = 0.1; // of runs in a sample
     const num_threads_scope scope(threads_);
     const engine cpu(engine::kind::cpu, 0);
@@ -74,11 +75,11 @@ void measured_network::sample() {
     }
     sample_whole();
     sample_nodes();
-    if (!peer_)
+    if (!baseline_)
         return;
-    const std::vector<double> theirs = peer_->time(runs_);
-    peer_times_.insert(peer_times_.end(), theirs.begin(), theirs.end());
-    let_peer_rest();
+    const std::vector<double> theirs = baseline_->time(runs_);
+    baseline_times_.insert(baseline_times_.end(), theirs.begin(), theirs.end());
+    let_baseline_rest();
 }
 
 void measured_network::sample_whole() {
@@ -140,9 +141,9 @@ network_result measured_network::result() const {
     r.whole.time = summarize(times_);
     r.whole.cores = threads_ > 1 ? spins_.cores() : 0;
     r.whole.round_trip = median_of(round_trips_);
-    if (peer_) {
-        r.whole.peer_implementation = "ONNX Runtime " + peer_->version();
-        r.whole.peer_time = summarize(peer_times_);
+    if (baseline_) {
+        r.whole.baseline_implementation = "ONNX Runtime " + baseline_->version();
+        r.whole.baseline_time = summarize(baseline_times_);
     }
     return r;
 }

@@ -38,8 +38,8 @@ std::vector<std::string> problems_of(const std::string &explanation);
 /// One network with one count of threads, sample by sample.
 class measured_network {
 public:
-    /// The network with its inputs written; the peer may be null.
-    measured_network(network net, std::unique_ptr<onnxruntime> peer, int threads, int samples);
+    /// The network with its inputs written; the baseline may be null.
+    measured_network(network net, std::unique_ptr<onnxruntime> baseline, int threads, int samples);
 
     /// Takes a sample of each layer; the caller has evicted the caches.
     void sample_cold();
@@ -55,10 +55,10 @@ private:
     void sample_nodes();
 
     network net_;
-    std::unique_ptr<onnxruntime> peer_;
+    std::unique_ptr<onnxruntime> baseline_;
     int threads_, runs_ = 1;
     std::vector<timed_node> nodes_;
-    std::vector<double> times_, peer_times_, round_trips_;
+    std::vector<double> times_, baseline_times_, round_trips_;
     spin_times spins_;
 };
 

@@ -17,14 +17,14 @@ std::string percent(double share) { return std::isfinite(share) ? fixed(100 * sh
 
 std::string whole_text(const std::vector<network_result> &results) {
     using align = table::align;
-    const bool has_peer = results[0].whole.has_peer(),
+    const bool has_baseline = results[0].whole.has_baseline(),
                has_several = std::any_of(results.begin(), results.end(),
                                          [](const network_result &r) { return r.whole.threads > 1; });
     std::vector<table::column> columns = {{""}};
     for (const char *title :
          {"min ms", "ms", "P90", "P99", "layers ms", "network/layers", "cold ms", "% of peak", "% of bound"})
         columns.push_back({title, align::right});
-    if (has_peer)
+    if (has_baseline)
         columns.push_back({"ratio", align::right});
     if (has_several)
         for (const char *title : {"scaling", "cores", "trip"})
@@ -38,21 +38,21 @@ std::string whole_text(const std::vector<network_result> &results) {
             row.push_back(milliseconds(seconds));
         row.insert(row.end(), {fixed(r.over_layers(), 3), milliseconds(r.cold.time.median),
                                percent(m.share_of_peak()), percent(m.share_of_bound())});
-        if (has_peer)
+        if (has_baseline)
             row.push_back(fixed(m.ratio(), 3));
         if (has_several)
             row.insert(row.end(),
                        {m.scaling > 0 ? fixed(m.scaling, 2) : "", m.cores > 0 ? fixed(m.cores, 2) : "",
                         m.round_trip > 0 ? fixed(m.round_trip, 0) : ""});
         t.add(row);
-        if (!has_peer)
+        if (!has_baseline)
             continue;
-        std::vector<std::string> theirs = {"  " + m.peer_implementation};
+        std::vector<std::string> theirs = {"  " + m.baseline_implementation};
         for (const double seconds :
-             {m.peer_time.minimum, m.peer_time.median, m.peer_time.p90, m.peer_time.p99})
+             {m.baseline_time.minimum, m.baseline_time.median, m.baseline_time.p90, m.baseline_time.p99})
             theirs.push_back(milliseconds(seconds));
-        theirs.insert(theirs.end(),
-                      {"", "", "", percent(m.peer_share_of_peak()), percent(m.peer_share_of_bound())});
+        theirs.insert(theirs.end(), {"", "", "", percent(m.baseline_share_of_peak()),
+                                     percent(m.baseline_share_of_bound())});
         theirs.resize(row.size());
         t.add(theirs);
     }
@@ -122,7 +122,7 @@ std::vector<provider_gain> provider_gains(const std::vector<network_result> &res
     std::vector<provider_gain> gains;
     for (std::size_t i = 0; i + 1 < results.size(); i += 2)
         gains.push_back({results[i].whole.threads,
-                         results[i].whole.peer_time.median / results[i + 1].whole.peer_time.median});
+                         results[i].whole.baseline_time.median / results[i + 1].whole.baseline_time.median});
     return gains;
 }
 

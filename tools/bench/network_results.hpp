@@ -10,7 +10,7 @@
 
 namespace octet::tools {
 
-/// Results of a network with each count of threads, as two tables: the whole, with the peer, and its nodes.
+/// Results of a network with each count of threads, as two tables: the whole, with the baseline, and its nodes.
 std::string network_text(const std::vector<network_result> &results);
 
 /// Lines of a file of results: the network, the sums of its layers, then each node warm, cold and in the network.

@@ -12,7 +12,7 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "bench/child_process.hpp"
-#include "bench/onnxruntime_peer.hpp"
+#include "bench/onnxruntime_baseline.hpp"
 #include "octet/octet.hpp"
 #include "storage/replacement.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string &complaint) {
-    throw error(status::runtime_error, "--peer onnxruntime: " + complaint);
+    throw error(status::runtime_error, "--baseline onnxruntime: " + complaint);
 }
 
 /// For tensors on their way.
@@ -64,7 +64,7 @@ std::string type_name(const tensor_view &t) {
 
 /// Node.js itself cannot choose a provider: a library in front of ONNX Runtime does it, and tells of it in `report`.
 std::vector<std::string> program(onnxruntime::provider who, int threads, const std::string &report) {
-    std::vector<std::string> words = {"node", "-e", onnxruntime_peer};
+    std::vector<std::string> words = {"node", "-e", onnxruntime_baseline};
     if (who == onnxruntime::provider::octet) {
         const std::string library = library_beside("liboctet_onnxruntime_preload.so", "interop/onnxruntime",
                                                    "its Debian package is liboctet-onnxruntime");

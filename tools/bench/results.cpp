@@ -59,10 +59,10 @@ std::vector<figure> figures_of(const measurement &m, bool is_alone) {
         add({{"% of read", [](one r) { return r.read_seconds > 0 ? percent(r.share_of_read()) : ""; }}});
     add({{"bound", [](one r) { return std::string(r.best.binding()); }},
          {"% of it", [](one r) { return r.best.bound() > 0 ? percent(r.share_of_bound()) : ""; }}});
-    if (m.has_peer() && is_alone)
-        add({{"peer us", [](one r) { return microseconds(r.peer_time.median); }},
-             {"peer %", [](one r) { return percent(r.peer_share_of_peak()); }}});
-    if (m.has_peer())
+    if (m.has_baseline() && is_alone)
+        add({{"baseline us", [](one r) { return microseconds(r.baseline_time.median); }},
+             {"baseline %", [](one r) { return percent(r.baseline_share_of_peak()); }}});
+    if (m.has_baseline())
         add({{"ratio", [](one r) { return fixed(r.ratio(), 3); }}});
     if (m.scaling > 0)
         add({{"scaling", [](one r) { return fixed(r.scaling, 2); }}});
@@ -91,7 +91,7 @@ std::size_t first_like(const row_of_measurements &row, std::size_t column) {
 /// Shares of all occurrences: ideal time / time.
 std::string total_text(const std::vector<row_of_measurements> &rows, std::size_t column) {
     const std::size_t first = first_like(rows[0], column);
-    double peak = 0, bound = 0, time = 0, peer_time = 0, first_time = 0, cores = 0;
+    double peak = 0, bound = 0, time = 0, baseline_time = 0, first_time = 0, cores = 0;
     for (const row_of_measurements &row : rows) {
         const measurement &m = *row[column];
         const auto count = static_cast<double>(m.what.count);
@@ -99,16 +99,17 @@ std::string total_text(const std::vector<row_of_measurements> &rows, std::size_t
         bound += count * m.best.bound();
         time += count * m.time.median;
         first_time += count * row[first]->time.median;
-        peer_time += count * m.peer_time.median;
+        baseline_time += count * m.baseline_time.median;
         cores += m.cores / static_cast<double>(rows.size());
     }
     const measurement &m = *rows[0][column];
     std::string text = which(m.threads, m.state, rows[0].size() == 1);
-    text += peak > 0 ? "share of peak, weighted by count: " + percent(peak / time) + " %" +
-                           (m.has_peer() ? ", peer " + percent(peak / peer_time) + " %" : "") + "; "
-                     : "";
+    text += peak > 0
+                ? "share of peak, weighted by count: " + percent(peak / time) + " %" +
+                      (m.has_baseline() ? ", baseline " + percent(peak / baseline_time) + " %" : "") + "; "
+                : "";
     text += "share of bound: " + percent(bound / time) + " %" +
-            (m.has_peer() ? ", peer " + percent(bound / peer_time) + " %" : "");
+            (m.has_baseline() ? ", baseline " + percent(bound / baseline_time) + " %" : "");
     if (m.scaling > 0)
         text += "; scaling " + fixed(first_time / time, 2);
     if (m.threads > 1)
@@ -116,7 +117,7 @@ std::string total_text(const std::vector<row_of_measurements> &rows, std::size_t
     return text + '\n';
 }
 
-/// The peer's times / Octet's, with one count of threads and one state of the caches.
+/// The baseline's times / Octet's, with one count of threads and one state of the caches.
 struct ratios {
     int threads;
     caches state;
@@ -229,7 +230,7 @@ std::string ratios_text(const std::vector<measurement> &results) {
 }
 
 json columns_of(const measurement &m) {
-    const bool has_peer = m.has_peer(), has_bound = m.best.bound() > 0;
+    const bool has_baseline = m.has_baseline(), has_bound = m.best.bound() > 0;
     const auto microseconds_of = [](double seconds, bool is_known) { return known(seconds * 1e6, is_known); };
     return {{"name", m.what.name},
             {"count", m.what.count},
@@ -241,15 +242,15 @@ json columns_of(const measurement &m) {
             {"gops", known(m.gops(), is_counted(m))},
             {"share_of_peak", known(m.share_of_peak(), is_counted(m))},
             {"share_of_read", known(m.share_of_read(), m.read_seconds > 0)},
-            {"peer_implementation", has_peer ? json(m.peer_implementation) : json()},
-            {"peer_microseconds", microseconds_of(m.peer_time.median, has_peer)},
-            {"peer_share_of_peak", known(m.peer_share_of_peak(), has_peer && is_counted(m))},
-            {"ratio", known(m.ratio(), has_peer)},
+            {"baseline_implementation", has_baseline ? json(m.baseline_implementation) : json()},
+            {"baseline_microseconds", microseconds_of(m.baseline_time.median, has_baseline)},
+            {"baseline_share_of_peak", known(m.baseline_share_of_peak(), has_baseline && is_counted(m))},
+            {"ratio", known(m.ratio(), has_baseline)},
             {"threads", m.threads},
             {"caches", to_string(m.state)},
             {"bound", has_bound ? json(m.best.binding()) : json()},
             {"share_of_bound", known(m.share_of_bound(), has_bound)},
-            {"peer_share_of_bound", known(m.peer_share_of_bound(), has_peer && has_bound)},
+            {"baseline_share_of_bound", known(m.baseline_share_of_bound(), has_baseline && has_bound)},
             {"compute_microseconds", microseconds_of(m.best.compute, m.best.compute > 0)},
             {"read_microseconds", microseconds_of(m.best.read, m.best.read > 0)},
             {"write_microseconds", microseconds_of(m.best.write, m.best.write > 0)},

@@ -14,7 +14,7 @@ namespace octet::tools {
 /// weighted by count: what a network of them would reach.
 std::string results_text(const std::vector<measurement> &results);
 
-/// "geomean R min R": of the peer's times / Octet's; a line for each count of threads and state of the caches.
+/// "geomean R min R": of the baseline's times / Octet's; a line for each count of threads and state of the caches.
 std::string ratios_text(const std::vector<measurement> &results);
 
 /// "1 thread", "1 and 2 threads"

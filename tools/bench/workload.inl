@@ -9,7 +9,7 @@ namespace {
 
 using dnnl::memory;
 
-memory::data_type peer_type(data_type type) {
+memory::data_type baseline_type(data_type type) {
     switch (type) {
     case data_type::u8:
         return memory::data_type::u8;
@@ -47,9 +47,9 @@ public:
 
 private:
     using tag = memory::format_tag;
-    memory::data_type src_type() const { return peer_type(contract_.src); }
-    memory::data_type weights_type() const { return peer_type(contract_.weights); }
-    memory::data_type dst_type() const { return peer_type(contract_.dst); }
+    memory::data_type src_type() const { return baseline_type(contract_.src); }
+    memory::data_type weights_type() const { return baseline_type(contract_.weights); }
+    memory::data_type dst_type() const { return baseline_type(contract_.dst); }
 
     void make_convolution() {
         const layer &l = layer_;

@@ -25,7 +25,7 @@ void set_attributes(dnnl::primitive_attr &attr, const layer &l, const bench_cont
     attr.set_post_ops(ops);
 }
 
-dnnl::cpu_isa peer_isa(cpu_isa level) {
+dnnl::cpu_isa baseline_isa(cpu_isa level) {
     switch (level) {
     case cpu_isa::avx512_amx:
         return dnnl::cpu_isa::avx512_core_amx;
@@ -40,7 +40,7 @@ dnnl::cpu_isa peer_isa(cpu_isa level) {
     case cpu_isa::ref:
         return dnnl::cpu_isa::sse41; // its lowest
     }
-    throw error(status::unimplemented, std::string("--peer onednn: it has no level ") + to_string(level));
+    throw error(status::unimplemented, std::string("--baseline onednn: it has no level ") + to_string(level));
 }
 
 } // namespace
@@ -53,7 +53,7 @@ namespace octet::tools {
 
 std::unique_ptr<workload> make_onednn_workload(const layer &l, const bench_contract &contract) {
     // The limit can be set once, before oneDNN's first primitive.
-    static const dnnl::status limited = dnnl::set_max_cpu_isa(peer_isa(get_effective_cpu_isa()));
+    static const dnnl::status limited = dnnl::set_max_cpu_isa(baseline_isa(get_effective_cpu_isa()));
     if (limited != dnnl::status::success)
         throw error(status::runtime_error, "oneDNN can't be limited to the instruction set in use");
     try {
@@ -74,7 +74,7 @@ namespace octet::tools {
 
 std::unique_ptr<workload> make_onednn_workload(const layer &, const bench_contract &) {
     throw error(status::unimplemented,
-                "--peer onednn: this build has no oneDNN; configure it with -DOCTET_WITH_ONEDNN=ON");
+                "--baseline onednn: this build has no oneDNN; configure it with -DOCTET_WITH_ONEDNN=ON");
 }
 void rest_onednn() {}
 void set_onednn_threads(int) {}

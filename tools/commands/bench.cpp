@@ -1,4 +1,4 @@
-// octet bench: time, share of the machine's peak and of the bound, and with a peer the ratio, of each layer of a shape
+// octet bench: time, share of the machine's peak and of the bound, and with a baseline the ratio, of each layer of a shape
 // table; the same of a problem in the words of verbose mode, and of a network. This file has the options; what is done is in
 // bench_layers.cpp, bench_network.cpp and bench_compare.cpp.
 // SPDX-License-Identifier: Apache-2.0
@@ -11,17 +11,17 @@
 namespace octet::tools {
 namespace {
 
-/// Each peer runs one kind of thing.
-void check_peer(const bench_options &options) {
+/// Each baseline runs one kind of thing.
+void check_baseline(const bench_options &options) {
     const bool has_networks = !options.networks.empty();
-    if (options.peer == "onnxruntime" && !has_networks)
-        throw CLI::ValidationError("--peer onnxruntime", "needs --network");
-    if (options.peer == "onednn" && has_networks)
-        throw CLI::ValidationError("--peer onednn", "runs layers of --shapes; networks have onnxruntime");
+    if (options.baseline == "onnxruntime" && !has_networks)
+        throw CLI::ValidationError("--baseline onnxruntime", "needs --network");
+    if (options.baseline == "onednn" && has_networks)
+        throw CLI::ValidationError("--baseline onednn", "runs layers of --shapes; networks have onnxruntime");
 }
 
 void bench(const bench_options &options) {
-    check_peer(options);
+    check_baseline(options);
     if (options.json)
         reserve_standard_output();
     if (!options.shapes.empty())
@@ -87,7 +87,7 @@ void add_bench_command(CLI::App &app) {
         "--cold", options->cold,
         "Also with other bytes in the caches before each run, as after a network's other layers");
     command
-        ->add_option("--peer", options->peer,
+        ->add_option("--baseline", options->baseline,
                      "Time this library too, sample by sample in turn: onednn for layers of tables, "
                      "onnxruntime for networks")
         ->type_name("NAME")
@@ -96,7 +96,7 @@ void add_bench_command(CLI::App &app) {
         ->add_option(
             "--through", options->through,
             "Time the network in sessions of this library, in turn without and with Octet's provider "
-            "in them, beside Octet itself; the peer is that library")
+            "in them, beside Octet itself; the baseline is that library")
         ->type_name("NAME")
         ->check(word_of({"onnxruntime"}))
         ->needs(network);
@@ -148,7 +148,7 @@ void add_bench_command(CLI::App &app) {
         "machine's\n"
         "multiply-add peak; % of read: time to read the weights of a one-row product / time; "
         "bound, % of it: what\n"
-        "takes longest at best (compute, read, write), and that / time; ratio: the peer's time / "
+        "takes longest at best (compute, read, write), and that / time; ratio: the baseline's time / "
         "Octet's; with\n"
         "several threads cores: how many they had, trip: cycles of a cache line between them and "
         "back.\n"
@@ -160,7 +160,7 @@ void add_bench_command(CLI::App &app) {
     network->excludes(problem);
     // What a problem says itself, or has no say in.
     for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
-                               "--batch", "--rule", "--types", "--peer"})
+                               "--batch", "--rule", "--types", "--baseline"})
         problem->excludes(command->get_option(option));
     for (const CLI::Option *option : command->get_options())
         if (const std::string &name = option->get_single_name();
@@ -171,8 +171,8 @@ void add_bench_command(CLI::App &app) {
             options->network.batch = options->batch;
         if (rule->count() > 0)
             options->network.rule = options->rule;
-        if (options->peer.empty())
-            options->peer = options->through;
+        if (options->baseline.empty())
+            options->baseline = options->through;
         bench(*options);
     });
 }

@@ -101,8 +101,8 @@ std::vector<measurement> measure_layer(const layer &l, const bench_contract &con
     try {
         check_size(l);
         workload_makers makers{[&] { return make_octet_workload(l, contract); }, {}};
-        if (!options.peer.empty())
-            makers.peer = [&] { return make_onednn_workload(l, contract); };
+        if (!options.baseline.empty())
+            makers.baseline = [&] { return make_onednn_workload(l, contract); };
         return measure(subject_of(l, contract), makers, how_of(options, threads));
     } catch (const error &e) {
         throw error(e.status, "layer " + l.name + ": " + e.what());
@@ -171,8 +171,8 @@ void bench_tables(const bench_options &options) {
                   << results_text(results) << std::endl;
     }
     if (options.json)
-        print(bench_json(threads, tables_of_results, options.peer.empty() ? json() : ratios_json(all)));
-    else if (!options.peer.empty())
+        print(bench_json(threads, tables_of_results, options.baseline.empty() ? json() : ratios_json(all)));
+    else if (!options.baseline.empty())
         std::cout << ratios_text(all);
 }
 

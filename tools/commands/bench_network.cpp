@@ -28,9 +28,9 @@ loaded_network load(const std::string &path, const bench_options &options) {
     loaded.file = options.network;
     loaded.file.model = path;
     const std::string onnx = ".onnx";
-    if (!options.peer.empty() &&
+    if (!options.baseline.empty() &&
         (path.size() < onnx.size() || path.substr(path.size() - onnx.size()) != onnx))
-        throw error(status::invalid_arguments, path + ": --peer onnxruntime runs .onnx files");
+        throw error(status::invalid_arguments, path + ": --baseline onnxruntime runs .onnx files");
     loaded.graph = read_graph(loaded.file);
     require_sizes(loaded.graph, loaded.file);
     return loaded;
@@ -55,16 +55,16 @@ public:
             for (const onnxruntime::provider who : providers(options)) {
                 network net = make_network(loaded.graph, loaded.file);
                 inputs.write_to(net);
-                std::unique_ptr<onnxruntime> peer;
-                if (!options.peer.empty()) {
-                    peer = std::make_unique<onnxruntime>(path_, net, count, options.node_modules, who);
+                std::unique_ptr<onnxruntime> baseline;
+                if (!options.baseline.empty()) {
+                    baseline = std::make_unique<onnxruntime>(path_, net, count, options.node_modules, who);
                     net.run();
-                    is_equal_ = is_equal_ && (without                   ? peer->equals(*without)
-                                              : options.through.empty() ? peer->equals(net)
+                    is_equal_ = is_equal_ && (without                   ? baseline->equals(*without)
+                                              : options.through.empty() ? baseline->equals(net)
                                                                         : true);
-                    without = peer.get();
+                    without = baseline.get();
                 }
-                networks_.emplace_back(std::move(net), std::move(peer), count, options.samples);
+                networks_.emplace_back(std::move(net), std::move(baseline), count, options.samples);
             }
         }
     }
@@ -86,11 +86,11 @@ public:
         return results;
     }
 
-    /// Whether the peer's outputs are Octet's, byte for byte; of its sessions, whether they are the same with Octet's provider.
+    /// Whether the baseline's outputs are Octet's, byte for byte; of its sessions, whether they are the same with Octet's provider.
     bool is_equal() const { return is_equal_; }
 
 private:
-    /// The peer's providers: where asked for, it takes turns with itself on Octet.
+    /// The baseline's providers: where asked for, it takes turns with itself on Octet.
     static std::vector<onnxruntime::provider> providers(const bench_options &options) {
         if (options.through.empty())
             return {onnxruntime::provider::cpu};
@@ -120,7 +120,7 @@ void bench_networks(const bench_options &options) {
             files.add(stem_of(path), rows_of(r));
             object["runs"].push_back(to_json(r));
         }
-        if (!options.peer.empty())
+        if (!options.baseline.empty())
             object["equal"] = bench.is_equal();
         const std::vector<provider_gain> gains =
             options.through.empty() ? std::vector<provider_gain>() : provider_gains(results);
@@ -131,7 +131,7 @@ void bench_networks(const bench_options &options) {
             continue;
         std::cout << path << ", " << to_string(get_effective_cpu_isa()) << ", " << options.samples
                   << " samples\n";
-        if (!options.peer.empty())
+        if (!options.baseline.empty())
             std::cout << (options.through.empty() ? "outputs of ONNX Runtime and Octet: "
                                                   : "outputs of ONNX Runtime without and with Octet: ")
                       << (bench.is_equal() ? "equal bytes" : "DIFFERENT") << '\n';
