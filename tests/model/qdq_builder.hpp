@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "model/onnx_builder.hpp"
-#include "network/passes/onnx_joins.hpp"
+#include "network/passes/octet_operators.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/run/evaluate.hpp"
 #include "octet/network.hpp"
@@ -42,7 +42,7 @@ inline std::string operators(const onnx_builder &m) {
 inline std::string joined_operators(const onnx_builder &m) {
     model::graph g = read(m);
     model::transform_as_onnx_runtime(g, model::evaluate);
-    model::join_onnx_operators(g, model::evaluate);
+    model::use_octet_operators(g, model::evaluate);
     return names_of(g);
 }
 

@@ -192,7 +192,7 @@ std::vector<channel_scalings> same_way_everywhere(const std::vector<std::vector<
 }
 
 /// The contracts of one rule on accumulators {rows, channels}, the first input.
-void offer_rule(subject &to, requantization_rule rule, const std::vector<accumulator_scales> &channels) {
+void add_rule(subject &to, requantization_rule rule, const std::vector<accumulator_scales> &channels) {
     std::vector<std::vector<scaling>> all;
     all.reserve(channels.size());
     for (const accumulator_scales &s : channels)
@@ -216,7 +216,7 @@ subject subject_of(const description &d, const std::vector<accumulator_scales> &
     result.dst = d.output.type;
     for (const requantization_rule rule : all_requantization_rules())
         try {
-            offer_rule(result, rule, channels);
+            add_rule(result, rule, channels);
         } catch (const error &e) {
             result.refused.push_back({to_string(rule), e.what()});
         }

@@ -27,7 +27,7 @@ struct traced {
 
 traced trace(const contender &c, const model::graph &g, const inputs &given) {
     network_options options = c.options;
-    options.fusion = false; // joined operators hide tensors
+    options.fusion = false; // fused operators hide tensors
     traced t{network(g, options), {}};
     for (std::size_t i = 0; i < given.size(); i++)
         t.net.input(i).copy_bytes_from(given[i].bytes.data(), given[i].bytes.size());

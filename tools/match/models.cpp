@@ -28,7 +28,8 @@ codes run_rows(network &net, const inputs &given) {
     return results;
 }
 
-void offer(subject &s, const std::string &name, const model::graph &g, const network_options &options) {
+void add_contract(subject &s, const std::string &name, const model::graph &g,
+                  const network_options &options) {
     try {
         const auto net = std::make_shared<network>(g, options);
         s.contracts.push_back({name, "", [net](const inputs &given) { return run_rows(*net, given); }});
@@ -91,7 +92,7 @@ subject make_subject(const std::string &path) {
     s.dst_row = {y.dims.begin() + 1, y.dims.end()};
     s.pool = random_rows(g, 512);
     for (const contender &c : contenders(g.framework))
-        offer(s, c.name, g, c.options);
+        add_contract(s, c.name, g, c.options);
     return s;
 }
 

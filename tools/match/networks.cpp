@@ -1,4 +1,4 @@
-// A network runs without joined operators under each contender, and each tensor is compared as soon as it is written.
+// A network runs without fused operators under each contender, and each tensor is compared as soon as it is written.
 // SPDX-License-Identifier: Apache-2.0
 #include "match/networks.hpp"
 
@@ -52,7 +52,7 @@ network_match run_under(const contender &c, const model::graph &g, const inputs 
     m.name = c.name;
     try {
         network_options options = c.options;
-        options.fusion = false; // joined operators hide tensors
+        options.fusion = false; // fused operators hide tensors
         network net(g, options);
         for (std::size_t i = 0; i < given.size(); i++)
             net.input(i).copy_bytes_from(given[i].bytes.data(), given[i].bytes.size());

@@ -284,7 +284,7 @@ inputs pool_of(const description &d) {
 }
 
 /// Keeps a contract that runs on the first rows of the pool; the reason of one that does not.
-void offer(subject &s, contract c) {
+void add_contract(subject &s, contract c) {
     try {
         c.compute(rows_of(s.pool, {0}));
         s.contracts.push_back(std::move(c));
@@ -300,22 +300,23 @@ subject operator_subject(const description &d) {
     s.dst = d.output.type;
     s.dst_row = result_row(d);
     s.pool = pool_of(d);
-    const auto offer_network = [&](const contender &c, model::graph (*graph)(const description &, dim_t)) {
-        offer(s, {c.name, "", [d, c, graph](const inputs &given) {
-                      return run(network(graph(d, static_cast<dim_t>(row_count(given))), c.options), given);
-                  }});
+    const auto add_network = [&](const contender &c, model::graph (*graph)(const description &, dim_t)) {
+        add_contract(s, {c.name, "", [d, c, graph](const inputs &given) {
+                             return run(network(graph(d, static_cast<dim_t>(row_count(given))), c.options),
+                                        given);
+                         }});
     };
     for (const contender &c : runtimes("tflite"))
-        offer_network(c, tflite_graph);
+        add_network(c, tflite_graph);
     const bool is_rescaling = std::string(d.kind->name) == "quantize" && d.inputs[0].type != data_type::f32;
     if (d.kind->onnx && d.activation == "NONE" && !is_rescaling)
         for (const contender &c : runtimes("onnx"))
-            offer_network(c, onnx_graph);
+            add_network(c, onnx_graph);
     if (binary_algorithm(d) || std::string(d.kind->name) == "quantize")
         for (const requantization_rule rule : all_requantization_rules())
             if (rule != requantization_rule::automatic && rule != requantization_rule::none)
-                offer(s, {to_string(rule), "",
-                          [d, rule](const inputs &given) { return run_primitive(d, rule, given); }});
+                add_contract(s, {to_string(rule), "",
+                                 [d, rule](const inputs &given) { return run_primitive(d, rule, given); }});
     return s;
 }
 

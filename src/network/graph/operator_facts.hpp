@@ -43,11 +43,11 @@ enum class layout_support {
     gathers        ///< the same, but images of few channels are read in any layout
 };
 
-/// Past which an ONNX operator on floats may be quantized, because it only moves elements: DequantizeLinear goes
-/// down (passes/onnx_joins.cpp).
+/// Past which a float operator of ONNX may be quantized, because it only moves elements: DequantizeLinear goes
+/// down (passes/octet_operators.cpp).
 enum class code_move { none, down, both };
 
-/// How an ONNX operator on floats becomes one on codes, between DequantizeLinear and QuantizeLinear
+/// How a float operator of ONNX becomes a quantized one, between DequantizeLinear and QuantizeLinear
 /// (passes/ort/qdq_units.cpp).
 enum class quantized_form { none, convolution, matrix_product, gemm, binary, concatenation, unary };
 
@@ -77,6 +77,24 @@ struct dims_from_values {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t first = none; ///< the first of such inputs; those behind it have such values, too
     std::size_t axes = none;  ///< the input of axes
+};
+
+/// How the sizes that a file leaves open go from the inputs of an ONNX operator to its output (passes/ort/open_sizes.cpp).
+enum class size_flow {
+    broadcast,       ///< those of all inputs, as they are broadcast
+    first_broadcast, ///< the same, but the other inputs tell places, not elements
+    first,           ///< those of the first input
+    matrices,        ///< rows of the first matrix, columns of the second
+    gemm,            ///< the same of exactly two dimensions
+    windows,         ///< the batch alone
+    rows,            ///< the batch and its rows
+    transposed,
+    reshaped,
+    squeezed, ///< dimensions of 1 come or go
+    gathered,
+    expanded,
+    concatenated,
+    lost
 };
 
 /// Where files may have an ONNX operator: in the standard's domain "ai.onnx", which is the default, or in ONNX Runtime's own,
@@ -115,6 +133,7 @@ struct operator_facts {
     rows_question rows = nullptr;    ///< whether it keeps rows of a batch apart (shapes/node_rows.hpp)
     known_function known = nullptr;  ///< what it gives for known numbers (shapes/known_values.hpp)
     bool is_known_from_dims = false; ///< for known dimensions, whatever the numbers are
+    bool depends_on_opset = false;   ///< its meaning changed: nodes get the graph's as attribute "opset"
     node_question couples = nullptr; ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;
@@ -130,6 +149,7 @@ struct operator_facts {
     scaled_operands scaled = {};
     integer_facts integers = {};
     dims_from_values dims = {};
+    size_flow flow = size_flow::broadcast;
 
     constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr)
         : name(op), inputs(counts), lower(f) {}
@@ -141,6 +161,7 @@ struct operator_facts {
     constexpr operator_facts known_from_dims(known_function f) const {
         return known_numbers(f).with(&operator_facts::is_known_from_dims, true);
     }
+    constexpr operator_facts by_opset() const { return with(&operator_facts::depends_on_opset, true); }
     constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
     constexpr operator_facts in(domains d) const { return with(&operator_facts::domain, d); }
     constexpr operator_facts couples_batch(node_question q) const {
@@ -178,6 +199,7 @@ struct operator_facts {
     constexpr operator_facts dims_from(std::size_t first, std::size_t axes = dims_from_values::none) const {
         return with(&operator_facts::dims, dims_from_values{first, axes});
     }
+    constexpr operator_facts sizes(size_flow f) const { return with(&operator_facts::flow, f); }
 
 private:
     template <typename T> constexpr operator_facts with(T operator_facts::*fact, T value) const {
@@ -209,6 +231,7 @@ namespace row_words {
 using row = operator_facts;
 using form = quantized_form;
 using use = integer_use;
+using flow = size_flow;
 constexpr std::size_t any = input_counts::any_number;
 constexpr auto accumulates = fusion_part::accumulates, pointwise = fusion_part::pointwise;
 constexpr auto aliased_or_persistent = buffer_use::aliased_or_persistent;

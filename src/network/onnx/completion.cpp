@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/onnx_graph.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
 
 #include "network/graph/file.hpp"
 #include "network/onnx/contrib_operators.hpp"
@@ -29,9 +26,8 @@ bool is_onnx_operator(const std::string &name) {
 }
 
 void complete_onnx_graph(graph &g, std::vector<bool> is_int64) {
-    static constexpr std::string_view changed[] = {"LogSoftmax", "Resize", "Softmax"}; // with 13 and 11
     for (node &n : g.nodes)
-        if (std::find(std::begin(changed), std::end(changed), n.op) != std::end(changed))
+        if (facts_of("onnx", n.op).depends_on_opset)
             n.attributes.emplace("opset", g.opset);
     expand_contrib_operators(g);
     mark_wide_integers(g, std::move(is_int64));

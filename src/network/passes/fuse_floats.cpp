@@ -1,4 +1,4 @@
-// Operators on floats behind products of matrices; see fusion.hpp. What the fused operators then compute is in
+// Float operators behind products of matrices; see fusion.hpp. What the fused operators then compute is in
 // ops/onnx/fused_floats.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

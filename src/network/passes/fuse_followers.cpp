@@ -21,9 +21,9 @@ public:
                 continue;
             const operator_facts &facts = facts_of_node(i);
             if (facts.fusion == fusion_part::pointwise)
-                join_function(i);
+                fuse_function(i);
             else if (facts.fusion == fusion_part::sum)
-                join_sum(i, input(i, facts.operand_a), input(i, facts.operand_b));
+                fuse_sum(i, input(i, facts.operand_a), input(i, facts.operand_b));
         }
         e_.finish();
     }
@@ -76,22 +76,22 @@ private:
         e_.replace(place, std::move(fused_host));
     }
 
-    void join_function(int i) {
+    void fuse_function(int i) {
         const int host = input(i, 0) < 0 ? -1 : accumulator_of(input(i, 0), i);
         if (host >= 0 && are_alike(input(i, 0), e_.at(i).outputs[0]))
             fuse(host, i, host, input(i, 0));
     }
 
-    void join_sum(int i, int value, int other) {
+    void fuse_sum(int i, int value, int other) {
         if (value < 0 || other < 0)
             return;
         if (e_.producer(other) > e_.producer(value)) // the later one need not move
             std::swap(value, other);
-        if (!join_sum_behind(value, other, i))
-            join_sum_behind(other, value, i);
+        if (!fuse_sum_behind(value, other, i))
+            fuse_sum_behind(other, value, i);
     }
 
-    bool join_sum_behind(int value, int other, int i) {
+    bool fuse_sum_behind(int value, int other, int i) {
         const int host = accumulator_of(value, i), other_producer = e_.producer(other);
         if (host < 0 || has_sum(host) || other_producer < 0 || !are_alike(value, other) ||
             !are_alike(value, e_.at(i).outputs[0]) || at(other).is_variable)

@@ -20,7 +20,7 @@ void fuse_padding(graph &g);
 /// whose post-ops see values that are not yet codes.
 void fuse_followers(graph &g, requantization_rule rule);
 
-/// Behind a product of matrices or a convolution on floats, functions and operators with a second tensor of one number
+/// Behind a product of matrices or a float convolution, functions and operators with a second tensor of one number
 /// per channel, or of the result's shape, become post-ops. Comes after layouts are assigned.
 void fuse_floats(graph &g);
 

@@ -9,7 +9,7 @@
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
-#include "network/passes/onnx_joins.hpp"
+#include "network/passes/octet_operators.hpp"
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_quantization.hpp"
 #include "network/passes/ort/fold_integers.hpp"
@@ -31,7 +31,7 @@ std::string list(const std::vector<std::string> &names) {
     return text;
 }
 
-/// Inputs of a node that belong to what was fused into it: a sum of codes brings one, operators on floats all but the result.
+/// Inputs of a node that belong to what was fused into it: a sum of codes brings one, float operators all but the result.
 std::size_t fused_inputs(const graph &g, const node &n) {
     std::size_t count = 0;
     const bool is_float = !n.outputs.empty() && n.outputs[0] >= 0 &&
@@ -117,7 +117,7 @@ ort_history apply_passes(graph &g, const network_options &options) {
     if (is_onnx) {
         const evaluator within_limit = limited(options.memory_limit);
         transformed = transform_as_onnx_runtime(g, within_limit, from_sizes, options.qdq_is_int8_allowed);
-        join_onnx_operators(g, within_limit);
+        use_octet_operators(g, within_limit);
         note_quantization(g);
         if (options.single_rows_alone)
             note_single_rows(g);

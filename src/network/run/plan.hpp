@@ -23,8 +23,8 @@ struct plan {
     cpu_isa isa;                   ///< that the steps were made for
 };
 
-/// Checks the graph, makes operators on codes, joins, assigns layouts, lowers, packs, places the buffers. Sizes are
-/// those of the graph; of `options` all else counts. Throws octet::error, and what `options.progress` throws.
+/// Checks the graph, makes quantized operators, then those that Octet has, fuses, assigns layouts, lowers, packs, places the
+/// buffers. Sizes are those of the graph; of `options` all else counts. Throws octet::error, and what `options.progress` throws.
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights);
 

@@ -223,7 +223,8 @@ constexpr row onnx_block_product_rows[] = {
     row("MatMulNBits", {3, 5}, lower_matmul_of_blocks)
         .batched(rows::matrices)
         .shape(shape::matmul)
-        .internal(),
+        .internal()
+        .sizes(flow::matrices),
 };
 
 } // namespace

@@ -292,7 +292,8 @@ constexpr row onnx_choices_rows[] = {
         .shape(concat_shape)
         .becomes(form::concatenation, "QLinearConcat")
         .uses_integers(use::passes_on, use::passes_on)
-        .known_numbers(known_concat),
+        .known_numbers(known_concat)
+        .sizes(flow::concatenated),
     row("Expand", 2, make_expand)
         .batched(rows::expand)
         .shape(expand_shape)
@@ -300,27 +301,34 @@ constexpr row onnx_choices_rows[] = {
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
         .dims_from(1)
-        .known_numbers(known_expand),
+        .known_numbers(known_expand)
+        .sizes(flow::expanded),
     row("Gather", 2, lower_gather)
         .batched(rows::gather)
         .shape(gather_shape)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
-        .known_numbers(known_gather),
+        .known_numbers(known_gather)
+        .sizes(flow::gathered),
     row("QLinearConcat", {5, any}, lower_qlinear_concat)
         .in(domains::microsoft)
         .scales(2, any, 0)
         .batched(rows::concatenation)
         .shape(qlinear_concat_shape)
-        .layouts(follows),
+        .layouts(follows)
+        .sizes(flow::concatenated),
     row("Slice", {1, 5}, lower_slice)
         .batched(slice_keeps_rows)
         .shape(slice_shape)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::compares)
         .dims_from(1, 3)
-        .known_numbers(known_slice),
-    row("Split", {1, 2}, lower_split).batched(rows::inner_axis_or_first).shape(split_shape),
+        .known_numbers(known_slice)
+        .sizes(flow::first_broadcast),
+    row("Split", {1, 2}, lower_split)
+        .batched(rows::inner_axis_or_first)
+        .shape(split_shape)
+        .sizes(flow::first_broadcast),
     row("Where", 3, lower_where)
         .batched(rows::broadcast)
         .shape(shape::where)

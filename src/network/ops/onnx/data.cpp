@@ -190,7 +190,8 @@ constexpr row onnx_data_rows[] = {
         .scales(0, 1)
         .batched(rows::first_input)
         .shape(shape::dequantize)
-        .layouts(converts),
+        .layouts(converts)
+        .sizes(flow::first),
     row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear)
         .batched(rows::never)
         .shape(shape::dynamic_quantize),
@@ -199,7 +200,8 @@ constexpr row onnx_data_rows[] = {
         .scales(0, 0, 1)
         .batched(rows::first_input)
         .shape(shape::quantize)
-        .layouts(layout_support::chooses),
+        .layouts(layout_support::chooses)
+        .sizes(flow::first),
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// ConvTranspose on floats in ONNX Runtime's order: what each pixel gives to each tap is a product of matrices, with a column for every
+// A float ConvTranspose in ONNX Runtime's order: what each pixel gives to each tap is a product of matrices, with a column for every
 // output channel and tap; outputs add up what they get, the first tap first, and the bias last. Where an image is one pixel, the
 // product is one of a vector and a matrix, which ONNX Runtime sums up in other orders.
 // SPDX-License-Identifier: Apache-2.0
@@ -210,7 +210,8 @@ using namespace row_words;
 constexpr row onnx_deconvolution_rows[] = {
     row("ConvTranspose", {2, 3}, lower_float_conv_transpose)
         .batched(rows::windows)
-        .shape(shape::conv_transpose),
+        .shape(shape::conv_transpose)
+        .sizes(flow::windows),
 };
 
 } // namespace

@@ -324,19 +324,25 @@ constexpr row onnx_dot_rows[] = {
     row("ConvInteger", {2, 4}, lower_conv_integer)
         .batched(rows::windows)
         .shape(shape::conv_integer)
-        .layouts(layout_support::gathers),
-    row("MatMulInteger", {2, 4}, lower_matmul_integer).batched(rows::matrices).shape(shape::matmul_integer),
+        .layouts(layout_support::gathers)
+        .sizes(flow::windows),
+    row("MatMulInteger", {2, 4}, lower_matmul_integer)
+        .batched(rows::matrices)
+        .shape(shape::matmul_integer)
+        .sizes(flow::matrices),
     row("MatMulIntegerToFloat", {4, 7}, lower_matmul_integer_to_float)
         .in(domains::microsoft)
         .part(accumulates)
         .batched(rows::matrices)
-        .shape(shape::matmul_integer_to_float),
+        .shape(shape::matmul_integer_to_float)
+        .sizes(flow::matrices),
     row("QGemm", {6, 9}, lower_qgemm)
         .in(domains::microsoft)
         .scales(0, 2, 7)
         .batched(rows::gemm)
         .shape(shape::qgemm)
-        .part(accumulates),
+        .part(accumulates)
+        .sizes(flow::gemm),
     row("QLinearConv", {8, 9}, lower_qlinear_conv)
         .in(domains::both)
         .scales(0, 2, 6)
@@ -344,12 +350,14 @@ constexpr row onnx_dot_rows[] = {
         .shape(shape::qlinear_conv)
         .part(accumulates)
         .padded()
-        .layouts(layout_support::gathers),
+        .layouts(layout_support::gathers)
+        .sizes(flow::windows),
     row("QLinearMatMul", 8, lower_qlinear_matmul)
         .scales(0, 2, 6)
         .batched(rows::qlinear_matrices)
         .shape(shape::qlinear_matmul)
-        .part(accumulates),
+        .part(accumulates)
+        .sizes(flow::matrices),
 };
 
 } // namespace

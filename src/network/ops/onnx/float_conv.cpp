@@ -1,4 +1,4 @@
-// Conv on floats in ONNX Runtime's orders of sums. Where weights and bias are constants and channels fit, it computes images in
+// A float Conv in ONNX Runtime's orders of sums. Where weights and bias are constants and channels fit, it computes images in
 // blocks of 16 channels; elsewhere a product of matrices. Within a block sums begin with zero; blocks are added up in order,
 // then comes the bias. What ConvAdd adds, which a pass makes, comes behind the first block of channels; products begin with it.
 // SPDX-License-Identifier: Apache-2.0
@@ -159,7 +159,8 @@ constexpr row onnx_float_conv_rows[] = {
         .padded()
         .batched(rows::windows)
         .shape(shape::conv)
-        .becomes(form::convolution, "QLinearConv"),
+        .becomes(form::convolution, "QLinearConv")
+        .sizes(flow::windows),
     row("ConvAdd", 4, lower_float_conv).part(accumulates).batched(rows::never).shape(shape::conv).internal(),
 };
 

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the orders of sums of convolutions on floats, transposed ones too, share.
+// What the orders of sums of float convolutions, transposed ones too, share.
 
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/onnx.hpp"

@@ -1,4 +1,4 @@
-// Operators on floats, element by element: each is one primitive with rule f32. Integers and truths, of masks and indices,
+// Float operators, element by element: each is one primitive with rule f32. Integers and truths, of masks and indices,
 // are plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

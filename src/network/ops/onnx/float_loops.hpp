@@ -1,12 +1,12 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Operators on floats whose bits no primitive has, in plain loops.
+// Float operators whose bits no primitive has, in plain loops.
 
 #include "network/ops/onnx/onnx.hpp"
 
 namespace octet::model {
 
-/// Inputs of a Conv on floats, the last of which is a pass's.
+/// Inputs of a float Conv, the last of which is a pass's.
 inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
 
 /// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
@@ -23,7 +23,7 @@ inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
 /// Attribute of an average over windows: rows of a window are added up before what is in a row.
 inline constexpr const char *rows_of_windows_first = "octet.rows_of_windows_first";
 
-/// Whether ONNX Runtime computes a Conv on floats in blocks of channels (its NchwcTransformer).
+/// Whether ONNX Runtime computes a float Conv in blocks of channels (its NchwcTransformer).
 bool computes_in_blocks(const graph &g, const node &conv);
 
 /// Operators that are a function of single floats: null where it is not one of those here.

@@ -90,7 +90,7 @@ using namespace row_words;
 constexpr row onnx_float_operands_rows[] = {
     row("Mean", {1, any}, lower_mean_of_all).batched(rows::broadcast).shape(shape::variadic),
     row("Mod", 2, lower_mod).batched(rows::broadcast).shape(shape::binary).known_numbers(numbers::mod),
-    row("PRelu", 2, lower_float_prelu).batched(rows::broadcast).shape(shape::binary),
+    row("PRelu", 2, lower_float_prelu).batched(rows::broadcast).shape(shape::binary).sizes(flow::first),
     row("Sum", {1, any}, lower_sum).batched(rows::broadcast).shape(shape::variadic),
 };
 

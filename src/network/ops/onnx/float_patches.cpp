@@ -1,4 +1,4 @@
-// Conv on floats as products of matrices, in ONNX Runtime's order: patches of the image, channel by channel, times the weights of
+// A float Conv as products of matrices, in ONNX Runtime's order: patches of the image, channel by channel, times the weights of
 // each group. A group of one channel is a product of one row, an image of one pixel one of a column: their orders are others.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

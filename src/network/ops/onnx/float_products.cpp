@@ -196,17 +196,20 @@ constexpr row onnx_float_products_rows[] = {
         .in(domains::microsoft)
         .part(accumulates)
         .batched(fused_matrices_keeps_rows)
-        .shape(shape::matmul),
+        .shape(shape::matmul)
+        .sizes(flow::matrices),
     row("Gemm", {2, 3}, lower_float_gemm)
         .part(accumulates)
         .batched(rows::gemm)
         .shape(shape::gemm)
-        .becomes(form::gemm, "QGemm"),
+        .becomes(form::gemm, "QGemm")
+        .sizes(flow::gemm),
     row("MatMul", 2, lower_float_matmul)
         .part(accumulates)
         .batched(rows::matrices)
         .shape(shape::matmul)
-        .becomes(form::matrix_product, "QLinearMatMul"),
+        .becomes(form::matrix_product, "QLinearMatMul")
+        .sizes(flow::matrices),
     row("MatMulAdd", 3, lower_float_matmul_add)
         .batched(rows::never)
         .shape(shape::matmul)

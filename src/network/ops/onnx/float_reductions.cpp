@@ -191,8 +191,11 @@ std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_float_reductions_rows[] = {
-    row("InstanceNormalization", 3, lower_instance_normalization).batched(rows::windows).shape(shape::same),
-    row("LogSoftmax", 1, lower_log_softmax).batched(rows::inner_axis_or_last).shape(shape::same),
+    row("InstanceNormalization", 3, lower_instance_normalization)
+        .batched(rows::windows)
+        .shape(shape::same)
+        .sizes(flow::first),
+    row("LogSoftmax", 1, lower_log_softmax).by_opset().batched(rows::inner_axis_or_last).shape(shape::same),
     row("ReduceL2", {1, 2}, lower_reduce_l2).batched(rows::reduce).shape(shape::reduce),
 };
 

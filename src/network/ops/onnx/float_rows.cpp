@@ -1,4 +1,4 @@
-// Operators on floats that compute with whole rows or channels: each is one primitive with rule f32, whose sums have a
+// Float operators that compute with whole rows or channels: each is one primitive with rule f32, whose sums have a
 // fixed order.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -191,10 +191,14 @@ using namespace row_words;
 
 constexpr row onnx_float_rows_rows[] = {
     row("ArgMax", 1, lower_arg_max).batched(rows::inner_axis_or_first).shape(shape::arg_max).int64(),
-    row("BatchNormalization", 5, lower_batch_normalization).batched(rows::last_axis).shape(shape::same),
+    row("BatchNormalization", 5, lower_batch_normalization)
+        .batched(rows::last_axis)
+        .shape(shape::same)
+        .sizes(flow::first),
     row("LayerNormalization", {2, 3}, lower_layer_normalization)
         .batched(rows::inner_axis_or_last)
-        .shape(shape::layer_normalization),
+        .shape(shape::layer_normalization)
+        .sizes(flow::first),
     row("ReduceMax", {1, 2}, lower_reduce_max)
         .batched(rows::reduce)
         .shape(shape::reduce)
@@ -204,6 +208,7 @@ constexpr row onnx_float_rows_rows[] = {
         .shape(shape::reduce)
         .use(aliased_or_persistent),
     row("Softmax", 1, lower_float_softmax)
+        .by_opset()
         .batched(rows::inner_axis_or_last)
         .shape(shape::same)
         .becomes(form::unary, "QLinearSoftmax"),

@@ -274,7 +274,8 @@ constexpr row onnx_float_sums_rows[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool)
         .batched(rows::windows)
         .shape(shape::global_pooling)
-        .becomes(form::unary, "QLinearGlobalAveragePool"),
+        .becomes(form::unary, "QLinearGlobalAveragePool")
+        .sizes(flow::windows),
     row("ReduceMean", {1, 2}, lower_reduce_mean)
         .batched(rows::reduce)
         .shape(shape::reduce)

@@ -232,7 +232,8 @@ constexpr row onnx_moving_rows[] = {
         .use(aliased_or_persistent)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view),
+        .known_numbers(numbers::view)
+        .sizes(flow::lost),
     row("Identity", 1, make_view)
         .batched(rows::first_input)
         .shape(shape::same)
@@ -248,7 +249,8 @@ constexpr row onnx_moving_rows[] = {
         .padding()
         .layouts(follows)
         .moved(code_move::down)
-        .dims_from(1),
+        .dims_from(1)
+        .sizes(flow::first_broadcast),
     row(layout_operator, 1, lower_layout).internal(),
     row("Reshape", {1, 2}, make_view)
         .batched(rows::first_input)
@@ -256,28 +258,32 @@ constexpr row onnx_moving_rows[] = {
         .use(aliased_or_persistent)
         .moved(code_move::both)
         .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view),
+        .known_numbers(numbers::view)
+        .sizes(flow::reshaped),
     row("Squeeze", {1, 2}, make_view)
         .batched(rows::reduce)
         .shape(squeeze_shape)
         .use(aliased_or_persistent)
         .moved(code_move::both)
         .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view),
+        .known_numbers(numbers::view)
+        .sizes(flow::squeezed),
     row("Transpose", 1, lower_onnx_transpose)
         .batched(rows::transpose)
         .shape(transpose_shape)
         .layouts(converts)
         .moved(code_move::both)
         .uses_integers(use::passes_on, use::computes)
-        .known_numbers(known_transpose),
+        .known_numbers(known_transpose)
+        .sizes(flow::transposed),
     row("Unsqueeze", {1, 2}, make_view)
         .batched(unsqueeze_keeps_rows)
         .shape(unsqueeze_shape)
         .use(aliased_or_persistent)
         .moved(code_move::both)
         .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view),
+        .known_numbers(numbers::view)
+        .sizes(flow::squeezed),
 };
 
 } // namespace

@@ -274,11 +274,13 @@ constexpr row onnx_normalization_rows[] = {
     row("EmbedLayerNormalization", {7, 9}, lower_embed_layer_normalization)
         .in(domains::microsoft)
         .batched(embedding_keeps_rows)
-        .shape(shape::embed_layer_normalization),
+        .shape(shape::embed_layer_normalization)
+        .sizes(flow::rows),
     row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization)
         .in(domains::microsoft)
         .batched(rows::broadcast)
-        .shape(shape::skip_layer_normalization),
+        .shape(shape::skip_layer_normalization)
+        .sizes(flow::first),
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// ONNX's poolings on codes and floats, and ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
+// ONNX's poolings, quantized and float, and ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -200,13 +200,15 @@ constexpr row onnx_pool_rows[] = {
     row("AveragePool", 1, lower_float_average_pool)
         .batched(rows::windows)
         .shape(shape::pooling)
-        .becomes(form::unary, "QLinearAveragePool"),
+        .becomes(form::unary, "QLinearAveragePool")
+        .sizes(flow::windows),
     row("GlobalMaxPool", 1, lower_float_global_max_pool).batched(rows::windows).shape(shape::global_pooling),
     row("MaxPool", 1, lower_max_pool)
         .batched(rows::windows)
         .shape(shape::pooling)
         .layouts(channels_last)
-        .moved(code_move::both),
+        .moved(code_move::both)
+        .sizes(flow::windows),
     row("QLinearAveragePool", {4, 5}, lower_qlinear_average_pool)
         .in(domains::microsoft)
         .scales(0, 1, 3)

@@ -82,7 +82,8 @@ constexpr row onnx_rearranging_rows[] = {
         .layouts(follows)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
-        .dims_from(1),
+        .dims_from(1)
+        .sizes(flow::first_broadcast),
 };
 
 } // namespace

@@ -12,11 +12,17 @@ namespace {
 using namespace row_words;
 
 constexpr row onnx_replaced_rows[] = {
-    row("Attention", {2, 7}).in(domains::microsoft),
-    row("BiasGelu", 2).in(domains::microsoft).batched(rows::broadcast).shape(shape::same),
+    row("Attention", {2, 7}).in(domains::microsoft).sizes(flow::rows),
+    row("BiasGelu", 2).in(domains::microsoft).batched(rows::broadcast).shape(shape::same).sizes(flow::first),
     row("Constant", 0),
-    row("DynamicQuantizeMatMul", {3, 5}).in(domains::microsoft),
-    row("FastGelu", {1, 2}).in(domains::microsoft).batched(rows::broadcast).shape(shape::same),
+    row("DynamicQuantizeMatMul", {3, 5}).in(domains::microsoft).sizes(flow::matrices),
+    row("FastGelu", {1, 2})
+        .in(domains::microsoft)
+        .batched(rows::broadcast)
+        .shape(shape::same)
+        .sizes(flow::first),
+    row("FusedConv", {2, any}).internal().sizes(flow::windows),
+    row("FusedGemm", {2, any}).internal().sizes(flow::gemm),
     row("QAttention", {5, 9}).in(domains::microsoft),
     row("Selu", 1).batched(rows::first_input).shape(shape::same),
     row("Shape", 1).batched(rows::never).shape(shape::shape_of).int64().known_from_dims(numbers::shape),

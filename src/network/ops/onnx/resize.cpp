@@ -378,7 +378,12 @@ bool resize_keeps_rows(const node_rows &o) {
 using namespace row_words;
 
 constexpr row onnx_resize_rows[] = {
-    row("Resize", {2, 4}, lower_resize).batched(resize_keeps_rows).shape(resize_shape).dims_from(1),
+    row("Resize", {2, 4}, lower_resize)
+        .by_opset()
+        .batched(resize_keeps_rows)
+        .shape(resize_shape)
+        .dims_from(1)
+        .sizes(flow::first_broadcast),
 };
 
 } // namespace

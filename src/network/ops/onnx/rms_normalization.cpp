@@ -145,7 +145,8 @@ using namespace row_words;
 constexpr row onnx_rms_normalization_rows[] = {
     row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization)
         .batched(rows::inner_axis_or_last)
-        .shape(shape::layer_normalization),
+        .shape(shape::layer_normalization)
+        .sizes(flow::first),
 };
 
 } // namespace

@@ -90,7 +90,7 @@ std::unique_ptr<step> lower_litert_sub(const lowering &l);
 std::unique_ptr<step> lower_litert_mul(const lowering &l);
 std::unique_ptr<step> lower_litert_prelu(const lowering &l);
 
-/// Element-wise operators on floats, for the substitute of profiles that have no contract for them.
+/// Element-wise float operators, for the substitute of profiles that have no contract for them.
 std::unique_ptr<step> lower_exact_floats(const lowering &l);
 
 // Families of operators: the rows of each are at the end of its file.

@@ -114,7 +114,7 @@ sized_constants fold_integers(graph &g) {
         }
         g.tensors[static_cast<std::size_t>(sizes)].is_constant = true;
         std::vector<bool> open = open_dims(g, n, folded);
-        if (n.op != "Shape" && std::count(open.begin(), open.end(), true) != 0)
+        if (!facts_of("onnx", n.op).is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)
             folded.open_dims.emplace(sizes, std::move(open));
         folded.tensors.insert(sizes);
     }

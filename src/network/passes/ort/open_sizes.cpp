@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "network/operators.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 
 namespace octet::model {
@@ -38,7 +38,7 @@ public:
                 for (const int t : n.outputs)
                     if (t >= 0)
                         follow(n, t);
-            if (n.op != "Reshape" && n.outputs[0] >= 0)
+            if (facts_of("onnx", n.op).flow != size_flow::reshaped && n.outputs[0] >= 0)
                 lose_dims(n.outputs[0], open_dims(g_, n, values_));
         }
         return std::move(all_);
@@ -53,50 +53,44 @@ private:
     }
 
     void follow(const node &n, int y) {
-        static const std::map<std::string, void (open_sizes::*)(const node &, int)> rules = {
-            {"LayerNormalization", &open_sizes::same},
-            {"SimplifiedLayerNormalization", &open_sizes::same},
-            {"SkipLayerNormalization", &open_sizes::same},
-            {"BatchNormalization", &open_sizes::same},
-            {"InstanceNormalization", &open_sizes::same},
-            {"PRelu", &open_sizes::same},
-            {"BiasGelu", &open_sizes::same},
-            {"FastGelu", &open_sizes::same},
-            {"QuantizeLinear", &open_sizes::same},
-            {"DequantizeLinear", &open_sizes::same},
-            {"MatMul", &open_sizes::product},
-            {"FusedMatMul", &open_sizes::product},
-            {"Gemm", &open_sizes::gemm},
-            {"FusedGemm", &open_sizes::gemm},
-            {"FusedConv", &open_sizes::windows},
-            {"DynamicQuantizeMatMul", &open_sizes::product},
-            {"QGemm", &open_sizes::gemm},
-            {"Transpose", &open_sizes::transpose},
-            {"Reshape", &open_sizes::reshape},
-            {"Conv", &open_sizes::windows},
-            {"ConvInteger", &open_sizes::windows},
-            {"ConvTranspose", &open_sizes::windows},
-            {"QLinearConv", &open_sizes::windows},
-            {"Squeeze", &open_sizes::squeeze},
-            {"Unsqueeze", &open_sizes::squeeze},
-            {"Gather", &open_sizes::gather},
-            {"Flatten", &open_sizes::lose},
-            {"Expand", &open_sizes::expand},
-            {"Attention", &open_sizes::attention},
-            {"Concat", &open_sizes::concatenation},
-            {"EmbedLayerNormalization", &open_sizes::attention},
-            {"QLinearConcat", &open_sizes::concatenation},
-            {"MaxPool", &open_sizes::windows},
-            {"AveragePool", &open_sizes::windows},
-            {"GlobalAveragePool", &open_sizes::windows},
-            {"QLinearMatMul", &open_sizes::coded_product},
-            {"MatMulIntegerToFloat", &open_sizes::product},
-            {"MatMulInteger", &open_sizes::product},
-            {"MatMulNBits", &open_sizes::product}};
         if (input(n, 0) < 0) // only of operators that read others
-            return lose(n, y);
-        const auto rule = rules.find(n.op);
-        rule == rules.end() ? element_wise(n, y) : (this->*rule->second)(n, y);
+            return lose(y);
+        switch (facts_of("onnx", n.op).flow) {
+        case size_flow::broadcast:
+            return element_wise(n, n.inputs.size(), y);
+        case size_flow::first_broadcast:
+            return element_wise(n, 1, y);
+        case size_flow::first:
+            return same(n, y);
+        case size_flow::matrices:
+            return multiply(n, input(n, 0), second_matrix(n), y);
+        case size_flow::gemm:
+            return gemm(n, y);
+        case size_flow::windows:
+            return windows(n, y);
+        case size_flow::rows:
+            return rows(n, y);
+        case size_flow::transposed:
+            return transpose(n, y);
+        case size_flow::reshaped:
+            return reshape(n, y);
+        case size_flow::squeezed:
+            return squeeze(n, y);
+        case size_flow::gathered:
+            return gather(n, y);
+        case size_flow::expanded:
+            return expand(n, y);
+        case size_flow::concatenated:
+            return concatenation(n, y);
+        case size_flow::lost:
+            return lose(y);
+        }
+    }
+
+    /// Behind scale and zero point of the first one, if it has those.
+    int second_matrix(const node &n) const {
+        const scaled_operands &scaled = facts_of("onnx", n.op).scaled;
+        return input(n, scaled.count > 1 ? scaled.first + 3 : 1);
     }
 
     /// The symbol of dimensions that are broadcast to each other; 1 is one that the file has.
@@ -110,12 +104,11 @@ private:
         return a_symbol == b_symbol ? a_symbol : unknown;
     }
 
-    void element_wise(const node &n, int y) {
+    /// Of so many inputs.
+    void element_wise(const node &n, std::size_t operands, int y) {
         symbols &result = all_[at(y)];
         memory::dims sizes(result.size(), 1);
         std::fill(result.begin(), result.end(), known);
-        static const std::set<std::string> with_places = {"Pad", "Slice", "Tile", "Resize", "Split"};
-        const std::size_t operands = with_places.count(n.op) != 0 ? 1 : n.inputs.size();
         for (std::size_t k = 0; k < operands; k++) {
             const int x = n.inputs[k];
             if (x < 0 || dims(x).size() > result.size())
@@ -131,7 +124,7 @@ private:
             if (sizes[d] != dims(y)[d] || dims(input(n, 0)).size() > result.size())
                 result[d] = result[d] == known ? known : unknown;
         if (dims(input(n, 0)).size() > result.size())
-            lose(n, y);
+            lose(y);
         if (n.attributes.count("reduced") != 0)
             reduce(n, y);
     }
@@ -143,14 +136,14 @@ private:
         if (const int given = input(n, 1); given >= 0) {
             const tensor &t = g_.tensors[at(given)];
             if (!t.is_constant || t.is_variable || t.type != data_type::s32)
-                return lose(n, y);
+                return lose(y);
             const auto values = values_of<std::int32_t>(t);
             axes.assign(values.begin(), values.end());
         }
         std::vector<bool> is_reduced(x.size(), axes.empty());
         for (const std::int64_t axis : axes) {
             if (axis < -rank || axis >= rank)
-                return lose(n, y);
+                return lose(y);
             is_reduced[at(static_cast<int>(axis < 0 ? axis + rank : axis))] = true;
         }
         symbols &result = all_[at(y)];
@@ -167,26 +160,20 @@ private:
     /// What the other inputs are, rows of the last dimension or of channels, tells nothing of the first.
     void same(const node &n, int y) {
         const symbols &x = all_[at(input(n, 0))];
-        x.size() == all_[at(y)].size() ? void(all_[at(y)] = x) : lose(n, y);
+        x.size() == all_[at(y)].size() ? void(all_[at(y)] = x) : lose(y);
     }
-
-    void product(const node &n, int y) {
-        const int a = input(n, 0), b = input(n, 1);
-        multiply(n, a, b, y);
-    }
-    void coded_product(const node &n, int y) { multiply(n, input(n, 0), input(n, 3), y); }
 
     void multiply(const node &n, int a, int b, int y) {
         symbols &result = all_[at(y)];
         const std::size_t rank = result.size();
         if (n.attributes.count("transBatchA") + n.attributes.count("transBatchB") != 0)
-            return lose(n, y);
+            return lose(y);
         if (a < 0 || b < 0 || dims(a).empty() || dims(b).empty())
-            return lose(n, y);
+            return lose(y);
         if (dims(a).size() == 1 || dims(b).size() == 1)
             return multiply_vector(n, a, b, y);
         if (std::max(dims(a).size(), dims(b).size()) != rank)
-            return lose(n, y);
+            return lose(y);
         const auto of = [&](int t, std::size_t from_end) {
             return from_end <= dims(t).size() ? all_[at(t)][dims(t).size() - from_end] : known;
         };
@@ -210,13 +197,13 @@ private:
             other.erase(other.end() - (is_last ? 1 : 2));
         } else
             other.clear();
-        other.size() == all_[at(y)].size() ? void(all_[at(y)] = other) : lose(n, y);
+        other.size() == all_[at(y)].size() ? void(all_[at(y)] = other) : lose(y);
     }
 
     void gemm(const node &n, int y) {
-        const int a = input(n, 0), b = input(n, n.op == "QGemm" ? 3 : 1);
+        const int a = input(n, 0), b = second_matrix(n);
         if (all_[at(y)].size() != 2 || a < 0 || b < 0 || dims(a).size() != 2 || dims(b).size() != 2)
-            return lose(n, y);
+            return lose(y);
         all_[at(y)] = {all_[at(a)][attribute_or<std::int64_t>(n, "transA", 0) != 0 ? 1 : 0],
                        all_[at(b)][attribute_or<std::int64_t>(n, "transB", 0) != 0 ? 0 : 1]};
     }
@@ -237,7 +224,7 @@ private:
         symbols &result = all_[at(y)];
         if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
             g_.tensors[at(shape)].type != data_type::s32 || sized_.tensors.count(shape) != 0)
-            return element_wise(n, y);
+            return element_wise(n, n.inputs.size(), y);
         const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
         for (std::size_t from_end = 1; from_end <= result.size(); from_end++) {
             const bool is_kept = from_end > sizes.size() || sizes[sizes.size() - from_end] == 1;
@@ -253,10 +240,10 @@ private:
         symbols &result = all_[at(y)];
         if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
             g_.tensors[at(shape)].type != data_type::s32 || is_open(shape))
-            return lose(n, y);
+            return lose(y);
         const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
         if (sizes.size() != result.size())
-            return lose(n, y);
+            return lose(y);
         const bool is_computed =
             sized_.tensors.count(shape) != 0; // ReshapeFusion makes 0 of sizes that the source has
         symbols kept_sources = all_[at(x)];
@@ -283,7 +270,7 @@ private:
     }
 
     /// A row for each of a batch of sequences.
-    void attention(const node &n, int y) {
+    void rows(const node &n, int y) {
         const symbols &x = all_[at(input(n, 0))];
         for (std::size_t d = 0; d < all_[at(y)].size(); d++)
             all_[at(y)][d] = d < 2 && d < x.size() ? x[d] : known;
@@ -291,7 +278,7 @@ private:
 
     /// A size that one part has in the file is that of all, but for the dimension along which they lie.
     void concatenation(const node &n, int y) {
-        if (n.op == "Concat" && n.inputs.size() == 1)
+        if (n.inputs.size() == 1)
             return same(n, y);
         symbols &result = all_[at(y)];
         const auto rank = static_cast<std::int64_t>(result.size());
@@ -336,7 +323,7 @@ private:
         axis += axis < 0 ? rank : 0;
         if (axis < 0 || axis >= rank || indices < 0 ||
             result.size() + 1 != dims(data).size() + dims(indices).size())
-            return lose(n, y);
+            return lose(y);
         symbols all = all_[at(data)];
         const symbols of_indices = all_[at(indices)];
         const auto place = all.erase(all.begin() + axis);
@@ -349,7 +336,7 @@ private:
             if (dims[d])
                 all_[at(t)][d] = unknown;
     }
-    void lose(const node &, int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), unknown); }
+    void lose(int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), unknown); }
 
     const graph &g_;
     const sized_constants &sized_;

@@ -159,7 +159,7 @@ void propagate_qdq(ort_graph &g) {
     g.for_each("DequantizeLinear", [&](int i) { pairs.go_down(i); });
 }
 
-/// A constant beside a DequantizeLinear gets one, so that a Where between codes may be one on codes. That the network gives out
+/// A constant beside a DequantizeLinear gets one, so that a Where between codes may be a quantized one. That the network gives out
 /// the choice, too, does not matter.
 void dequantize_where(ort_graph &g) {
     g.for_each("Where", [&](int i) {

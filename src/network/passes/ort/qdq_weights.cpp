@@ -1,4 +1,4 @@
-// Weights and biases of floats that ONNX Runtime rounds to codes before it looks for operators on codes
+// Weights and biases of floats that ONNX Runtime rounds to codes before it looks for quantized operators
 // (WeightBiasQuantization), so that operators that stay on floats, too, have rounded ones.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

@@ -73,7 +73,7 @@ bool does_nothing(const ort_graph &g, int i) {
 }
 
 /// (1 / a) * b  ->  b / a.
-void join_div_mul(ort_graph &g, int i) {
+void fuse_div_mul(ort_graph &g, int i) {
     const int a = g.input(i, 1), y = g.output(i), product = g.reader(y, "Mul");
     if (g.number(g.input(i, 0)) != 1.f || product < 0 || !g.is_float(a))
         return;
@@ -94,7 +94,7 @@ std::optional<float> lower_limit(const ort_graph &g, int i) {
 }
 
 /// A Clip's own limits take a Relu's, under which a NaN stays one.
-void join_relu_clip(ort_graph &g, int i) {
+void fuse_relu_clip(ort_graph &g, int i) {
     const int clip = g.reader(g.output(i), "Clip");
     const auto low = clip < 0 ? std::nullopt : lower_limit(g, clip);
     if (!low)
@@ -113,7 +113,7 @@ void join_relu_clip(ort_graph &g, int i) {
 }
 
 /// Where of Not chooses the other way round, if all that reads the Not are such.
-void join_not_where(ort_graph &g, int i) {
+void fuse_not_where(ort_graph &g, int i) {
     const int condition = g.input(i, 0), inverted = g.writer(condition, "Not");
     if (inverted < 0 || g.is_graph_output(condition))
         return;
@@ -166,15 +166,15 @@ void apply_level1_rules(ort_graph &g) {
     g.for_each([&](int i) {
         eliminate(g, i);
         if (g.is(i, "Div"))
-            join_div_mul(g, i);
+            fuse_div_mul(g, i);
         else if (g.is(i, "Relu"))
-            join_relu_clip(g, i);
+            fuse_relu_clip(g, i);
         else if (g.is(i, "Where"))
-            join_not_where(g, i);
+            fuse_not_where(g, i);
         else if (g.is(i, "Unsqueeze"))
             unsqueeze_constant(g, i);
         else
-            join_products(g, i);
+            fuse_products(g, i);
     });
 }
 

@@ -20,7 +20,7 @@ bool is_gemm_bias(const ort_graph &g, int c, int y) {
 }
 
 /// Gemm without C, and a Sum of two.
-void join_gemm_sum(ort_graph &g, int i) {
+void fuse_gemm_sum(ort_graph &g, int i) {
     const int y = g.output(i), sum = g.input(i, 2) < 0 ? g.reader(y, "Sum") : -1;
     if (sum < 0 || g.at(sum).inputs.size() != 2)
         return;
@@ -55,9 +55,9 @@ bool has_channel_shape(const ort_graph &g, int t, int conv) {
     return true;
 }
 
-class conv_joiner {
+class conv_fusion {
 public:
-    conv_joiner(ort_graph &g, int i) : g_(g), i_(i) {
+    conv_fusion(ort_graph &g, int i) : g_(g), i_(i) {
         const int w = g.input(i, 1), b = g.input(i, 2);
         if (!g.is_float_constant(w) || g.rank(w) < 3)
             return;
@@ -65,7 +65,7 @@ public:
         fits_ = channels_ > 0 && (b < 0 || is_per_channel(g, b, channels_));
     }
 
-    void join_all() {
+    void fuse_all() {
         if (!fits_)
             return;
         add();
@@ -167,7 +167,7 @@ int padding_reader(const ort_graph &g, int t) {
 }
 
 /// Zeros around an image. An average counts them, so one that does not count padding must have none of its own.
-void join_padding(ort_graph &g, int i) {
+void fuse_pad(ort_graph &g, int i) {
     const int window = padding_reader(g, g.output(i));
     const std::size_t rank = g.rank(g.input(i, 0));
     if (window < 0 || rank < 3 || !g.is_float(g.output(i)) ||
@@ -208,7 +208,7 @@ void join_padding(ort_graph &g, int i) {
 
 /// MatMul with a constant matrix and BatchNormalization. What moves elements between them ONNX Runtime overlooks: a channel is
 /// a column to it, wherever that has gone.
-void join_matmul_normalization(ort_graph &g, int i) {
+void fuse_matmul_normalization(ort_graph &g, int i) {
     const int b = g.input(i, 1);
     if (!g.is_float_constant(b) || g.rank(b) != 2 || g.rank(g.input(i, 0)) != 2)
         return;
@@ -278,16 +278,16 @@ void transpose_gemm(ort_graph &g, int i) {
     g.remove(i);
 }
 
-void join_products(ort_graph &g, int i) {
+void fuse_products(ort_graph &g, int i) {
     if (g.is(i, "Gemm")) {
-        join_gemm_sum(g, i);
+        fuse_gemm_sum(g, i);
         transpose_gemm(g, i);
     } else if (g.is(i, "Conv")) {
-        conv_joiner(g, i).join_all();
+        conv_fusion(g, i).fuse_all();
     } else if (g.is(i, "Pad")) {
-        join_padding(g, i);
+        fuse_pad(g, i);
     } else if (g.is(i, "MatMul")) {
-        join_matmul_normalization(g, i);
+        fuse_matmul_normalization(g, i);
     }
 }
 

@@ -113,7 +113,7 @@ void compute_requantized(ort_graph &g, int q) {
 
 } // namespace
 
-/// A DequantizeLinear of constants stays, for operators on codes to be found around it.
+/// A DequantizeLinear of constants stays, for quantized operators to be found around it.
 void fold_constants(ort_graph &g) {
     g.for_each([&](int i) {
         if (g.at(i).op == "DequantizeLinear" || g.at(i).attributes.count(not_folded) != 0)

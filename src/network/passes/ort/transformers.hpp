@@ -26,7 +26,7 @@ using transformer = void (*)(ort_graph &);
 void apply_level1_rules(ort_graph &g);
 void apply_level2_rules(ort_graph &g);
 void eliminate(ort_graph &g, int node);
-void join_products(ort_graph &g, int node);
+void fuse_products(ort_graph &g, int node);
 void transpose_gemm(ort_graph &g, int node);
 
 // Constants and common parts (sharing.cpp)
@@ -81,7 +81,7 @@ void fuse_reshapes(ort_graph &g);       ///< reshapes.cpp
 // QuantizeLinear and DequantizeLinear
 void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
 void remove_double_pairs(ort_graph &g);
-/// Two operators with a scale of 1 for one with 0, which two pairs may have in common; nearly 0 for operators on codes.
+/// Two operators with a scale of 1 for one with 0, which two pairs may have in common; nearly 0 for quantized operators.
 void split_scale_of_zero(ort_graph &g, int node);
 void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);

@@ -1,6 +1,6 @@
-// Each step is one walk over the nodes; start at `join_onnx_operators`.
+// Each step is one walk over the nodes; start at `use_octet_operators`.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/onnx_joins.hpp"
+#include "network/passes/octet_operators.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -94,7 +94,7 @@ void widen_codes(ort_graph &g) {
 }
 
 /// x * hard_sigmoid(x) was a HardSwish in most files.
-void join_hard_swish(ort_graph &g) {
+void fuse_hard_swish(ort_graph &g) {
     g.for_each("HardSigmoid", [&](int i) {
         const int x = g.input(i, 0), product = g.reader(g.output(i), "Mul");
         if (product < 0 || g.other(product, g.output(i)) != x || g.attribute(i, "alpha", 0.2f) != 1.f / 6.f ||
@@ -106,7 +106,7 @@ void join_hard_swish(ort_graph &g) {
 }
 
 /// A Gemm between two Reshapes is a product of any dimensions and a row.
-void join_reshaped_gemm(ort_graph &g) {
+void fuse_reshaped_gemm(ort_graph &g) {
     g.for_each("Gemm", [&](int i) {
         const int before = g.writer(g.input(i, 0), "Reshape"), behind = g.reader(g.output(i), "Reshape");
         if (before < 0 || behind < 0 || !g.at(i).attributes.empty() || g.input(i, 2) < 0 ||
@@ -420,11 +420,11 @@ void cancel_moved_pairs(ort_graph &g) {
 
 } // namespace
 
-void join_onnx_operators(graph &g, const evaluator &evaluate) {
+void use_octet_operators(graph &g, const evaluator &evaluate) {
     split_attention(g);
     for (void (*const step)(ort_graph &) :
-         {split_products, widen_codes, split_gelu, split_selu, join_hard_swish, scale_summand,
-          join_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs}) {
+         {split_products, widen_codes, split_gelu, split_selu, fuse_hard_swish, scale_summand,
+          fuse_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs}) {
         ort_graph editor(g, evaluate);
         step(editor);
         editor.finish();

@@ -8,7 +8,7 @@ namespace octet::model {
 
 /// Writes ONNX Runtime's own operators in Octet's, moves DequantizeLinear behind what only moves elements, and computes
 /// what is of constants alone. Comes after `transform_as_onnx_runtime`.
-void join_onnx_operators(graph &g, const evaluator &evaluate);
+void use_octet_operators(graph &g, const evaluator &evaluate);
 
 /// Lets products of floats sum up single rows as ONNX Runtime does it (`network_options::single_rows_alone`).
 void note_single_rows(graph &g);
