@@ -151,12 +151,11 @@ struct operator_facts {
     dims_from_values dims = {};
     size_flow flow = size_flow::broadcast;
 
-    constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr)
-        : name(op), inputs(counts), lower(f) {}
+    constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr,
+                             shape_function s = nullptr, rows_question q = nullptr)
+        : name(op), inputs(counts), lower(f), infer(s), rows(q) {}
 
     // What a row says beyond that, one fact each.
-    constexpr operator_facts shape(shape_function f) const { return with(&operator_facts::infer, f); }
-    constexpr operator_facts batched(rows_question q) const { return with(&operator_facts::rows, q); }
     constexpr operator_facts known_numbers(known_function f) const { return with(&operator_facts::known, f); }
     constexpr operator_facts known_from_dims(known_function f) const {
         return known_numbers(f).with(&operator_facts::is_known_from_dims, true);

@@ -102,6 +102,9 @@ std::vector<std::int64_t> lowering::integers(const std::string &name,
                                : fallback;
 }
 float lowering::real(const std::string &name) const { return attribute_as<float>(name, "a real number"); }
+float lowering::real(const std::string &name, float fallback) const {
+    return has_attribute(name) ? real(name) : fallback;
+}
 std::string lowering::text(const std::string &name) const {
     return attribute_as<std::string>(name, "a name");
 }

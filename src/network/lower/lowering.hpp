@@ -84,6 +84,7 @@ public:
     std::vector<std::int64_t> integers(const std::string &name,
                                        const std::vector<std::int64_t> &fallback) const;
     float real(const std::string &name) const;
+    float real(const std::string &name, float fallback) const;
     std::string text(const std::string &name) const;
     std::string text(const std::string &name, const std::string &fallback) const;
 

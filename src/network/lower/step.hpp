@@ -26,6 +26,12 @@ public:
     virtual std::string explain() const = 0;        ///< problem, plan and refusals, one per line
 };
 
+/// A step that is a loop of its own.
+class loop_step : public step {
+public:
+    std::string implementation() const override { return "loop"; }
+};
+
 using arguments = std::unordered_map<int, buffer>; ///< by OCTET_ARG_*
 
 /// Primitives that run one after the other.

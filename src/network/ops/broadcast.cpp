@@ -9,7 +9,7 @@
 namespace octet::model {
 namespace {
 
-class walk final : public step {
+class walk final : public loop_step {
 public:
     walk(buffer dst, memory::dims dims, std::vector<walked_operand> operands, row_function f)
         : dst_(std::move(dst)), dims_(std::move(dims)), operands_(std::move(operands)), function_(f) {
@@ -43,7 +43,6 @@ public:
         }
     }
 
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:

@@ -47,7 +47,7 @@ private:
     std::size_t block_;
 };
 
-template <typename T> class arg_extreme_step final : public step {
+template <typename T> class arg_extreme_step final : public loop_step {
 public:
     arg_extreme_step(buffer src, buffer dst, dim_t outer, dim_t size, dim_t inner, const arg_extreme &which)
         : src_(std::move(src)), dst_(std::move(dst)), outer_(outer), size_(size), inner_(inner),
@@ -67,7 +67,6 @@ public:
             }
     }
 
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over the elements"; }
 
 private:

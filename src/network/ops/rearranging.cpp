@@ -12,7 +12,7 @@
 namespace octet::model {
 namespace {
 
-class rearranging_step final : public step {
+class rearranging_step final : public loop_step {
 public:
     rearranging_step(buffer src, buffer dst, element_map from, std::vector<std::uint8_t> fill)
         : src_(std::move(src)), dst_(std::move(dst)), from_(std::move(from)), fill_(std::move(fill)) {
@@ -54,7 +54,6 @@ public:
         }
     }
 
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over the elements of the output"; }
 
 private:

@@ -8,7 +8,7 @@
 namespace octet::model {
 namespace {
 
-class attention_mask_step final : public step {
+class attention_mask_step final : public loop_step {
 public:
     attention_mask_step(buffer mask, buffer dst, dim_t length, bool is_length, float penalty)
         : mask_(std::move(mask)), dst_(std::move(dst)), length_(length), is_length_(is_length),
@@ -23,7 +23,6 @@ public:
             y[i] = counts ? 0.f : penalty_;
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over the elements"; }
 
 private:
@@ -46,10 +45,7 @@ std::unique_ptr<step> lower_attention_mask(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_attention_mask_rows[] = {
-    row("AttentionMask", 2, lower_attention_mask)
-        .batched(rows::never)
-        .shape(shape::attention_mask)
-        .internal(),
+    row("AttentionMask", 2, lower_attention_mask, shape::attention_mask, rows::never).internal(),
 };
 
 } // namespace

@@ -151,7 +151,7 @@ multiplier fastest() {
     return multiply_anywhere;
 }
 
-class block_product final : public step {
+class block_product final : public loop_step {
 public:
     explicit block_product(const lowering &l)
         : src_(l.input_buffer(0)), weights_(l.input_buffer(1)), dst_(l.output_buffer()),
@@ -187,7 +187,6 @@ public:
                 multiply_tile(row, w, n, std::min(tile, w.columns - n), bias, y);
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(rows_) + " rows, rounded in blocks of 32, and " +
                std::to_string(matrix_.columns) + " columns";
@@ -220,9 +219,7 @@ std::unique_ptr<step> lower_matmul_of_blocks(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_block_product_rows[] = {
-    row("MatMulNBits", {3, 5}, lower_matmul_of_blocks)
-        .batched(rows::matrices)
-        .shape(shape::matmul)
+    row("MatMulNBits", {3, 5}, lower_matmul_of_blocks, shape::matmul, rows::matrices)
         .internal()
         .sizes(flow::matrices),
 };

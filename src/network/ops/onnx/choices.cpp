@@ -287,53 +287,36 @@ bool slice_keeps_rows(const node_rows &o) {
 using namespace row_words;
 
 constexpr row onnx_choices_rows[] = {
-    row("Concat", {1, any}, lower_concat)
-        .batched(rows::concatenation)
-        .shape(concat_shape)
+    row("Concat", {1, any}, lower_concat, concat_shape, rows::concatenation)
         .becomes(form::concatenation, "QLinearConcat")
         .uses_integers(use::passes_on, use::passes_on)
         .known_numbers(known_concat)
         .sizes(flow::concatenated),
-    row("Expand", 2, make_expand)
-        .batched(rows::expand)
-        .shape(expand_shape)
+    row("Expand", 2, make_expand, expand_shape, rows::expand)
         .use(aliased_or_persistent)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
         .dims_from(1)
         .known_numbers(known_expand)
         .sizes(flow::expanded),
-    row("Gather", 2, lower_gather)
-        .batched(rows::gather)
-        .shape(gather_shape)
+    row("Gather", 2, lower_gather, gather_shape, rows::gather)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
         .known_numbers(known_gather)
         .sizes(flow::gathered),
-    row("QLinearConcat", {5, any}, lower_qlinear_concat)
+    row("QLinearConcat", {5, any}, lower_qlinear_concat, qlinear_concat_shape, rows::concatenation)
         .in(domains::microsoft)
         .scales(2, any, 0)
-        .batched(rows::concatenation)
-        .shape(qlinear_concat_shape)
         .layouts(follows)
         .sizes(flow::concatenated),
-    row("Slice", {1, 5}, lower_slice)
-        .batched(slice_keeps_rows)
-        .shape(slice_shape)
+    row("Slice", {1, 5}, lower_slice, slice_shape, slice_keeps_rows)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::compares)
         .dims_from(1, 3)
         .known_numbers(known_slice)
         .sizes(flow::first_broadcast),
-    row("Split", {1, 2}, lower_split)
-        .batched(rows::inner_axis_or_first)
-        .shape(split_shape)
-        .sizes(flow::first_broadcast),
-    row("Where", 3, lower_where)
-        .batched(rows::broadcast)
-        .shape(shape::where)
-        .elements_of(1)
-        .known_numbers(numbers::where),
+    row("Split", {1, 2}, lower_split, split_shape, rows::inner_axis_or_first).sizes(flow::first_broadcast),
+    row("Where", 3, lower_where, shape::where, rows::broadcast).elements_of(1).known_numbers(numbers::where),
 };
 
 } // namespace

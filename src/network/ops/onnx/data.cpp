@@ -185,21 +185,15 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_data_rows[] = {
-    row("DequantizeLinear", {2, 3}, lower_dequantize_linear)
+    row("DequantizeLinear", {2, 3}, lower_dequantize_linear, shape::dequantize, rows::first_input)
         .in(domains::both)
         .scales(0, 1)
-        .batched(rows::first_input)
-        .shape(shape::dequantize)
         .layouts(converts)
         .sizes(flow::first),
-    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear)
-        .batched(rows::never)
-        .shape(shape::dynamic_quantize),
-    row("QuantizeLinear", {2, 3}, lower_quantize_linear)
+    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear, shape::dynamic_quantize, rows::never),
+    row("QuantizeLinear", {2, 3}, lower_quantize_linear, shape::quantize, rows::first_input)
         .in(domains::both)
         .scales(0, 0, 1)
-        .batched(rows::first_input)
-        .shape(shape::quantize)
         .layouts(layout_support::chooses)
         .sizes(flow::first),
 };

@@ -208,9 +208,7 @@ std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_deconvolution_rows[] = {
-    row("ConvTranspose", {2, 3}, lower_float_conv_transpose)
-        .batched(rows::windows)
-        .shape(shape::conv_transpose)
+    row("ConvTranspose", {2, 3}, lower_float_conv_transpose, shape::conv_transpose, rows::windows)
         .sizes(flow::windows),
 };
 

@@ -310,7 +310,7 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
     if (!l.has_input(in.dst_scale))
         l.output({data_type::f32});
 
-    const float alpha = l.has_attribute("alpha") ? l.real("alpha") : 1.f;
+    const float alpha = l.real("alpha", 1.f);
     primitive_attr attr = qlinear_attr(l, in, {1 << 1, 1 << 1}, alpha);
     const arguments behind = append_behind(attr, l, absent, dst);
     const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), bias, dst}, attr,
@@ -321,41 +321,30 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_dot_rows[] = {
-    row("ConvInteger", {2, 4}, lower_conv_integer)
-        .batched(rows::windows)
-        .shape(shape::conv_integer)
+    row("ConvInteger", {2, 4}, lower_conv_integer, shape::conv_integer, rows::windows)
         .layouts(layout_support::gathers)
         .sizes(flow::windows),
-    row("MatMulInteger", {2, 4}, lower_matmul_integer)
-        .batched(rows::matrices)
-        .shape(shape::matmul_integer)
+    row("MatMulInteger", {2, 4}, lower_matmul_integer, shape::matmul_integer, rows::matrices)
         .sizes(flow::matrices),
-    row("MatMulIntegerToFloat", {4, 7}, lower_matmul_integer_to_float)
+    row("MatMulIntegerToFloat", {4, 7}, lower_matmul_integer_to_float, shape::matmul_integer_to_float,
+        rows::matrices)
         .in(domains::microsoft)
         .part(accumulates)
-        .batched(rows::matrices)
-        .shape(shape::matmul_integer_to_float)
         .sizes(flow::matrices),
-    row("QGemm", {6, 9}, lower_qgemm)
+    row("QGemm", {6, 9}, lower_qgemm, shape::qgemm, rows::gemm)
         .in(domains::microsoft)
         .scales(0, 2, 7)
-        .batched(rows::gemm)
-        .shape(shape::qgemm)
         .part(accumulates)
         .sizes(flow::gemm),
-    row("QLinearConv", {8, 9}, lower_qlinear_conv)
+    row("QLinearConv", {8, 9}, lower_qlinear_conv, shape::qlinear_conv, rows::windows)
         .in(domains::both)
         .scales(0, 2, 6)
-        .batched(rows::windows)
-        .shape(shape::qlinear_conv)
         .part(accumulates)
         .padded()
         .layouts(layout_support::gathers)
         .sizes(flow::windows),
-    row("QLinearMatMul", 8, lower_qlinear_matmul)
+    row("QLinearMatMul", 8, lower_qlinear_matmul, shape::qlinear_matmul, rows::qlinear_matrices)
         .scales(0, 2, 6)
-        .batched(rows::qlinear_matrices)
-        .shape(shape::qlinear_matmul)
         .part(accumulates)
         .sizes(flow::matrices),
 };

@@ -13,7 +13,7 @@ namespace {
 // The definitions put scale and zero point behind their tensor.
 constexpr std::size_t a_input = 0, b_input = 3, y_scale_of_two = 6;
 
-std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> binary_operator(const lowering &l) {
     const tensor &a = l.input(a_input, {data_type::u8, data_type::s8}), &b = l.input(b_input, {a.type}),
                  &y = l.output({a.type});
     const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
@@ -98,51 +98,34 @@ std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {
     return unary_operator(l, algorithm::eltwise_logistic);
 }
 std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l) {
-    return unary_operator(l, algorithm::eltwise_relu, l.has_attribute("alpha") ? l.real("alpha") : 0.01f);
-}
-
-std::unique_ptr<step> lower_qlinear_add(const lowering &l) {
-    return binary_operator(l, algorithm::binary_add);
-}
-std::unique_ptr<step> lower_qlinear_mul(const lowering &l) {
-    return binary_operator(l, algorithm::binary_mul);
+    return unary_operator(l, algorithm::eltwise_relu, l.real("alpha", 0.01f));
 }
 
 using namespace row_words;
 
 constexpr row onnx_elementwise_rows[] = {
-    row("QLinearAdd", {7, 8}, lower_qlinear_add)
+    row("QLinearAdd", {7, 8}, binary_operator<algorithm::binary_add>, shape::qlinear_binary, rows::broadcast)
         .in(domains::microsoft)
         .scales(0, 2, 6)
-        .batched(rows::broadcast)
-        .shape(shape::qlinear_binary)
         .layouts(follows)
         .sum_of(0, 3),
-    row("QLinearLeakyRelu", {4, 5}, lower_qlinear_leaky_relu)
+    row("QLinearLeakyRelu", {4, 5}, lower_qlinear_leaky_relu, shape::same, rows::first_input)
         .in(domains::microsoft)
         .scales(0, 1, 3)
-        .batched(rows::first_input)
-        .shape(shape::same)
         .layouts(follows)
         .part(pointwise),
-    row("QLinearMul", {7, 8}, lower_qlinear_mul)
+    row("QLinearMul", {7, 8}, binary_operator<algorithm::binary_mul>, shape::qlinear_binary, rows::broadcast)
         .in(domains::microsoft)
         .scales(0, 2, 6)
-        .batched(rows::broadcast)
-        .shape(shape::qlinear_binary)
         .layouts(follows),
-    row("QLinearSigmoid", {4, 5}, lower_qlinear_sigmoid)
+    row("QLinearSigmoid", {4, 5}, lower_qlinear_sigmoid, shape::same, rows::first_input)
         .in(domains::microsoft)
         .scales(0, 1, 3)
-        .batched(rows::first_input)
-        .shape(shape::same)
         .layouts(follows)
         .part(pointwise),
-    row("QLinearSoftmax", {4, 5}, lower_qlinear_softmax)
+    row("QLinearSoftmax", {4, 5}, lower_qlinear_softmax, shape::same, rows::inner_axis_or_last)
         .in(domains::microsoft)
-        .scales(0, 1, 3)
-        .batched(rows::inner_axis_or_last)
-        .shape(shape::same),
+        .scales(0, 1, 3),
 };
 
 } // namespace

@@ -154,14 +154,12 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_float_conv_rows[] = {
-    row("Conv", {2, 3}, lower_float_conv)
+    row("Conv", {2, 3}, lower_float_conv, shape::conv, rows::windows)
         .part(accumulates)
         .padded()
-        .batched(rows::windows)
-        .shape(shape::conv)
         .becomes(form::convolution, "QLinearConv")
         .sizes(flow::windows),
-    row("ConvAdd", 4, lower_float_conv).part(accumulates).batched(rows::never).shape(shape::conv).internal(),
+    row("ConvAdd", 4, lower_float_conv, shape::conv, rows::never).part(accumulates).internal(),
 };
 
 } // namespace

@@ -38,10 +38,6 @@ float_function hard_sigmoid(post_ops &behind, float alpha, float beta) {
     return {algorithm::eltwise_linear, alpha, 0.f};
 }
 
-float real_or(const lowering &l, const char *name, float fallback) {
-    return l.has_attribute(name) ? l.real(name) : fallback;
-}
-
 /// The one value of a constant f32 input.
 float constant_real(const lowering &l, std::size_t i) {
     const tensor &t = l.input(i, {data_type::f32});
@@ -121,7 +117,7 @@ template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {
     return loop(l, l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>);
 }
 
-/// Compares two operands of one type, element by element.
+/// Compares two operands of one type, element by element; truths among them.
 template <typename F> std::unique_ptr<step> comparison(const lowering &l) {
     const tensor &a = l.input(0, {data_type::f32, data_type::s32, data_type::u8});
     l.input(1, {a.type});
@@ -131,7 +127,7 @@ template <typename F> std::unique_ptr<step> comparison(const lowering &l) {
                                               : binary_row<std::uint8_t, std::uint8_t, F>);
 }
 
-template <typename F> std::unique_ptr<step> arithmetic(const lowering &l, algorithm alg) {
+template <typename F, algorithm alg> std::unique_ptr<step> arithmetic(const lowering &l) {
     return l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32 ? integer_binary<F>(l)
                                                                                : float_binary(l, alg);
 }
@@ -202,31 +198,14 @@ void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t c
             static_cast<const std::uint8_t *>(operands[0])[i * strides[0]] == 0;
 }
 
-std::unique_ptr<step> lower_float_sub(const lowering &l) {
-    return arithmetic<std::minus<>>(l, algorithm::binary_sub);
-}
-std::unique_ptr<step> lower_float_mul(const lowering &l) {
-    return arithmetic<std::multiplies<>>(l, algorithm::binary_mul);
-}
 std::unique_ptr<step> lower_float_div(const lowering &l) {
     l.input(0, {data_type::f32});
     return float_binary(l, algorithm::binary_div);
 }
 
-std::unique_ptr<step> lower_equal(const lowering &l) { return comparison<std::equal_to<>>(l); }
-std::unique_ptr<step> lower_less(const lowering &l) { return comparison<std::less<>>(l); }
-std::unique_ptr<step> lower_less_or_equal(const lowering &l) { return comparison<std::less_equal<>>(l); }
-std::unique_ptr<step> lower_greater(const lowering &l) { return comparison<std::greater<>>(l); }
-std::unique_ptr<step> lower_greater_or_equal(const lowering &l) {
-    return comparison<std::greater_equal<>>(l);
-}
-std::unique_ptr<step> lower_and(const lowering &l) {
+template <typename F> std::unique_ptr<step> logic(const lowering &l) {
     l.input(0, {data_type::u8});
-    return comparison<both>(l);
-}
-std::unique_ptr<step> lower_or(const lowering &l) {
-    l.input(0, {data_type::u8});
-    return comparison<either>(l);
+    return comparison<F>(l);
 }
 std::unique_ptr<step> lower_not(const lowering &l) {
     l.input(0, {data_type::u8});
@@ -259,7 +238,7 @@ float_function float_function_of(const lowering &l) {
     if (op == "Relu")
         return {algorithm::eltwise_ort_relu};
     if (op == "LeakyRelu")
-        return {algorithm::eltwise_ort_relu, real_or(l, "alpha", 0.01f)};
+        return {algorithm::eltwise_ort_relu, l.real("alpha", 0.01f)};
     if (op == "Sigmoid")
         return {algorithm::eltwise_ort_logistic};
     if (op == "Tanh")
@@ -277,7 +256,7 @@ float_function float_function_of(const lowering &l) {
     if (op == "Sqrt")
         return {algorithm::eltwise_sqrt};
     if (op == "QuickGelu")
-        return {algorithm::eltwise_ort_swish, real_or(l, "alpha", 1.702f)};
+        return {algorithm::eltwise_ort_swish, l.real("alpha", 1.702f)};
     if (op == "Gelu") {
         const std::string approximation = l.text("approximate", "none");
         if (approximation != "none" && approximation != "tanh")
@@ -285,9 +264,8 @@ float_function float_function_of(const lowering &l) {
         return {approximation == "tanh" ? algorithm::eltwise_ort_gelu_tanh : algorithm::eltwise_ort_gelu_erf};
     }
     if (op == "Clip") // limits are inputs, in older operator sets attributes
-        return {algorithm::eltwise_ort_clip,
-                l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -largest),
-                l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", largest)};
+        return {algorithm::eltwise_ort_clip, l.has_input(1) ? constant_real(l, 1) : l.real("min", -largest),
+                l.has_input(2) ? constant_real(l, 2) : l.real("max", largest)};
     refuse_as_unimplemented("is no function of single floats");
 }
 
@@ -318,7 +296,7 @@ std::unique_ptr<step> lower_float_pow(const lowering &l) {
 }
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
     post_ops behind;
-    const float_function f = hard_sigmoid(behind, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f));
+    const float_function f = hard_sigmoid(behind, l.real("alpha", 0.2f), l.real("beta", 0.5f));
     return function(l, f, behind);
 }
 
@@ -335,134 +313,82 @@ std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
 } // namespace
 
 std::unique_ptr<step> lower_float_add(const lowering &l) {
-    return arithmetic<std::plus<>>(l, algorithm::binary_add);
+    return arithmetic<std::plus<>, algorithm::binary_add>(l);
 }
 
 namespace {
 
 using namespace row_words;
 
+/// An operator that is a function of single floats.
+constexpr row function_row(const char *name, input_counts inputs = 1) {
+    return row(name, inputs, lower_float_function, shape::same, rows::first_input);
+}
+
+template <typename F> constexpr row comparison_row(const char *name, row::known_function known) {
+    return row(name, 2, comparison<F>, shape::comparison, rows::broadcast)
+        .uses_integers(use::compares, use::compares)
+        .known_numbers(known);
+}
+
 constexpr row onnx_float_elements_rows[] = {
-    row("Abs", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("Add", 2, lower_float_add)
+    function_row("Abs").part(pointwise),
+    row("Add", 2, lower_float_add, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .commutative()
-        .batched(rows::broadcast)
-        .shape(shape::binary)
         .becomes(form::binary, "QLinearAdd")
         .uses_integers(use::passes_on, use::passes_on)
         .arithmetic()
         .known_numbers(numbers::add),
-    row("And", 2, lower_and).batched(rows::broadcast).shape(shape::comparison).known_numbers(numbers::both),
-    row("Cast", 1, lower_cast)
-        .batched(rows::first_input)
-        .shape(shape::cast)
+    row("And", 2, logic<both>, shape::comparison, rows::broadcast).known_numbers(numbers::both),
+    row("Cast", 1, lower_cast, shape::cast, rows::first_input)
         .use(aliased_or_persistent)
         .typed_by("to")
         .known_numbers(numbers::cast),
-    row("Ceil", 1, lower_float_function)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .known_numbers(numbers::ceil),
-    row("Clip", {1, 3}, lower_float_function)
-        .part(pointwise)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .uses_integers(use::compares, use::compares),
-    row("Div", 2, lower_float_div)
+    function_row("Ceil").known_numbers(numbers::ceil),
+    function_row("Clip", {1, 3}).part(pointwise).uses_integers(use::compares, use::compares),
+    row("Div", 2, lower_float_div, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
-        .batched(rows::broadcast)
-        .shape(shape::binary)
         .known_numbers(numbers::div),
-    row("Elu", 1, lower_float_function).batched(rows::first_input_in_groups).shape(shape::same),
-    row("Equal", 2, lower_equal)
-        .batched(rows::broadcast)
-        .shape(shape::comparison)
-        .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::equal),
-    row("Erf", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("Exp", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("Floor", 1, lower_float_function)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .known_numbers(numbers::floor),
-    row("Gelu", 1, lower_float_function)
-        .in(domains::both)
-        .part(pointwise)
-        .batched(rows::first_input)
-        .shape(shape::same),
-    row("Greater", 2, lower_greater)
-        .batched(rows::broadcast)
-        .shape(shape::comparison)
-        .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::greater),
-    row("GreaterOrEqual", 2, lower_greater_or_equal)
-        .batched(rows::broadcast)
-        .shape(shape::comparison)
-        .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::greater_or_equal),
-    row("HardSigmoid", 1, lower_float_hard_sigmoid).batched(rows::first_input).shape(shape::same),
-    row("HardSwish", 1, lower_float_hard_swish).batched(rows::first_input).shape(shape::same),
-    row("LeakyRelu", 1, lower_float_function)
-        .part(pointwise)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .becomes(form::unary, "QLinearLeakyRelu"),
-    row("Less", 2, lower_less)
-        .batched(rows::broadcast)
-        .shape(shape::comparison)
-        .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::less),
-    row("LessOrEqual", 2, lower_less_or_equal)
-        .batched(rows::broadcast)
-        .shape(shape::comparison)
-        .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::less_or_equal),
-    row("Log", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
-    row("Mul", 2, lower_float_mul)
+    row("Elu", 1, lower_float_function, shape::same, rows::first_input_in_groups),
+    comparison_row<std::equal_to<>>("Equal", numbers::equal),
+    function_row("Erf").part(pointwise),
+    function_row("Exp").part(pointwise),
+    function_row("Floor").known_numbers(numbers::floor),
+    function_row("Gelu").in(domains::both).part(pointwise),
+    comparison_row<std::greater<>>("Greater", numbers::greater),
+    comparison_row<std::greater_equal<>>("GreaterOrEqual", numbers::greater_or_equal),
+    row("HardSigmoid", 1, lower_float_hard_sigmoid, shape::same, rows::first_input),
+    row("HardSwish", 1, lower_float_hard_swish, shape::same, rows::first_input),
+    function_row("LeakyRelu").part(pointwise).becomes(form::unary, "QLinearLeakyRelu"),
+    comparison_row<std::less<>>("Less", numbers::less),
+    comparison_row<std::less_equal<>>("LessOrEqual", numbers::less_or_equal),
+    function_row("Log"),
+    row("Mul", 2, arithmetic<std::multiplies<>, algorithm::binary_mul>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .commutative()
-        .batched(rows::broadcast)
-        .shape(shape::binary)
         .becomes(form::binary, "QLinearMul")
         .arithmetic()
         .known_numbers(numbers::mul),
-    row("Neg", 1, lower_float_function)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .known_numbers(numbers::neg),
-    row("Not", 1, lower_not).batched(rows::first_input).shape(shape::same).known_numbers(numbers::inverse),
-    row("Or", 2, lower_or).batched(rows::broadcast).shape(shape::comparison).known_numbers(numbers::either),
-    row("Pow", 2, lower_float_pow).batched(rows::broadcast).shape(shape::power),
-    row("QuickGelu", 1, lower_float_function)
-        .in(domains::microsoft)
-        .part(pointwise)
-        .batched(rows::first_input)
-        .shape(shape::same),
-    row("Reciprocal", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("Relu", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("Round", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("Sigmoid", 1, lower_float_function)
-        .part(pointwise)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .becomes(form::unary, "QLinearSigmoid"),
-    row("Softplus", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
-    row("Softsign", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
-    row("Sqrt", 1, lower_float_function)
-        .part(pointwise)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .known_numbers(numbers::sqrt),
-    row("Sub", 2, lower_float_sub)
+    function_row("Neg").known_numbers(numbers::neg),
+    row("Not", 1, lower_not, shape::same, rows::first_input).known_numbers(numbers::inverse),
+    row("Or", 2, logic<either>, shape::comparison, rows::broadcast).known_numbers(numbers::either),
+    row("Pow", 2, lower_float_pow, shape::power, rows::broadcast),
+    function_row("QuickGelu").in(domains::microsoft).part(pointwise),
+    function_row("Reciprocal").part(pointwise),
+    function_row("Relu").part(pointwise),
+    function_row("Round").part(pointwise),
+    function_row("Sigmoid").part(pointwise).becomes(form::unary, "QLinearSigmoid"),
+    function_row("Softplus"),
+    function_row("Softsign"),
+    function_row("Sqrt").part(pointwise).known_numbers(numbers::sqrt),
+    row("Sub", 2, arithmetic<std::minus<>, algorithm::binary_sub>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
-        .batched(rows::broadcast)
-        .shape(shape::binary)
         .uses_integers(use::passes_on, use::passes_on)
         .arithmetic()
         .known_numbers(numbers::sub),
-    row("Tanh", 1, lower_float_function).part(pointwise).batched(rows::first_input).shape(shape::same),
-    row("ThresholdedRelu", 1, lower_float_function).batched(rows::first_input).shape(shape::same),
+    function_row("Tanh").part(pointwise),
+    function_row("ThresholdedRelu"),
 };
 
 } // namespace

@@ -69,7 +69,7 @@ std::vector<extent> merged(const memory::dims &y, const memory::dims &a, const m
     return extents;
 }
 
-template <typename T, typename F> class extreme_step final : public step {
+template <typename T, typename F> class extreme_step final : public loop_step {
 public:
     explicit extreme_step(const lowering &l) {
         buffer so_far = l.input_buffer(0);
@@ -94,7 +94,6 @@ public:
         for (const fold &f : folds_)
             fold_operands(f, m.at<T>(f.a), m.at<T>(f.b), m.at<T>(f.dst));
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over each of " + std::to_string(folds_.size()) + " pairs of operands";
     }
@@ -135,20 +134,13 @@ template <typename F> std::unique_ptr<step> extreme(const lowering &l) {
     return std::make_unique<extreme_step<float, F>>(l);
 }
 
-std::unique_ptr<step> lower_max(const lowering &l) { return extreme<larger>(l); }
-std::unique_ptr<step> lower_min(const lowering &l) { return extreme<smaller>(l); }
-
 using namespace row_words;
 
 constexpr row onnx_float_extremes_rows[] = {
-    row("Max", {1, any}, lower_max)
-        .batched(rows::broadcast_in_groups)
-        .shape(shape::variadic)
+    row("Max", {1, any}, extreme<larger>, shape::variadic, rows::broadcast_in_groups)
         .uses_integers(use::compares, use::compares)
         .known_numbers(numbers::max),
-    row("Min", {1, any}, lower_min)
-        .batched(rows::broadcast_in_groups)
-        .shape(shape::variadic)
+    row("Min", {1, any}, extreme<smaller>, shape::variadic, rows::broadcast_in_groups)
         .uses_integers(use::compares, use::compares)
         .known_numbers(numbers::min),
 };

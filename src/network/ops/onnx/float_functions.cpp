@@ -97,7 +97,7 @@ void loop(const float *x, float *y, dim_t count, float alpha) {
         y[i] = Last(x[i], alpha);
 }
 
-class function_step final : public step {
+class function_step final : public loop_step {
 public:
     function_step(const lowering &l, row_loop f, float alpha)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), count_(element_count(l.output().dims)),
@@ -106,7 +106,6 @@ public:
     void run(const stream &, const run_memory &m) const override {
         function_(m.at<float>(src_), m.at<float>(dst_), count_, alpha_);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(count_) + " elements";
     }
@@ -138,7 +137,7 @@ std::unique_ptr<step> make_function_loop(const lowering &l) {
             continue;
         const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
         need_equal_dims(x, y);
-        return std::make_unique<function_step>(l, f.f, l.has_attribute("alpha") ? l.real("alpha") : f.alpha);
+        return std::make_unique<function_step>(l, f.f, l.real("alpha", f.alpha));
     }
     return nullptr;
 }

@@ -38,7 +38,7 @@ axis axis_of(dim_t in, dim_t out, dim_t kernel, dim_t stride, dim_t step, dim_t 
     return a;
 }
 
-class average_loop final : public step {
+class average_loop final : public loop_step {
 public:
     average_loop(const lowering &l, const memory::desc &src, const memory::desc &dst,
                  std::array<axis, 3> axes)
@@ -52,7 +52,6 @@ public:
                 average(m.at<float>(src_) + n * src_strides_[0] + c * src_strides_[1],
                         m.at<float>(dst_) + n * dst_strides_[0] + c * dst_strides_[1]);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over windows"; }
 
 private:

@@ -160,8 +160,7 @@ std::unique_ptr<step> lower_fused_matmul(const lowering &l) {
         if (l.integer(name, 0) != 0)
             refuse_as_unimplemented(std::string("attribute '") + name + "' is not 0");
     const transposes t = {l.integer("transA", 0) != 0, l.integer("transB", 0) != 0};
-    return float_product(l, matrices_of(l, float_inputs, t),
-                         l.has_attribute("alpha") ? l.real("alpha") : 1.f);
+    return float_product(l, matrices_of(l, float_inputs, t), l.real("alpha", 1.f));
 }
 
 /// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.
@@ -170,15 +169,14 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
     check_node(l, in);
     l.output({data_type::f32});
     const auto [src, weights] = gemm_matrices(l, in);
-    const auto factor = [&](const char *name) { return l.has_attribute(name) ? l.real(name) : 1.f; };
+    const float alpha = l.real("alpha", 1.f), beta = l.real("beta", 1.f);
     memory::desc c;
-    if (l.has_input(in.bias) && factor("beta") != 0.f) {
-        if (factor("beta") != 1.f)
-            refuse_as_unimplemented("attribute 'beta' is " + std::to_string(factor("beta")) +
-                                    ", allowed are 0 and 1");
+    if (l.has_input(in.bias) && beta != 0.f) {
+        if (beta != 1.f)
+            refuse_as_unimplemented("attribute 'beta' is " + std::to_string(beta) + ", allowed are 0 and 1");
         c = gemm_bias(l.input(in.bias, {data_type::f32}));
     }
-    return float_product(l, {src, weights, dense_desc(l.output())}, factor("alpha"), c);
+    return float_product(l, {src, weights, dense_desc(l.output())}, alpha, c);
 }
 
 // ---- Whether rows of a batch stay apart
@@ -192,29 +190,19 @@ bool fused_matrices_keeps_rows(const node_rows &o) {
 using namespace row_words;
 
 constexpr row onnx_float_products_rows[] = {
-    row("FusedMatMul", 2, lower_fused_matmul)
+    row("FusedMatMul", 2, lower_fused_matmul, shape::matmul, fused_matrices_keeps_rows)
         .in(domains::microsoft)
         .part(accumulates)
-        .batched(fused_matrices_keeps_rows)
-        .shape(shape::matmul)
         .sizes(flow::matrices),
-    row("Gemm", {2, 3}, lower_float_gemm)
+    row("Gemm", {2, 3}, lower_float_gemm, shape::gemm, rows::gemm)
         .part(accumulates)
-        .batched(rows::gemm)
-        .shape(shape::gemm)
         .becomes(form::gemm, "QGemm")
         .sizes(flow::gemm),
-    row("MatMul", 2, lower_float_matmul)
+    row("MatMul", 2, lower_float_matmul, shape::matmul, rows::matrices)
         .part(accumulates)
-        .batched(rows::matrices)
-        .shape(shape::matmul)
         .becomes(form::matrix_product, "QLinearMatMul")
         .sizes(flow::matrices),
-    row("MatMulAdd", 3, lower_float_matmul_add)
-        .batched(rows::never)
-        .shape(shape::matmul)
-        .part(accumulates)
-        .internal(),
+    row("MatMulAdd", 3, lower_float_matmul_add, shape::matmul, rows::never).part(accumulates).internal(),
 };
 
 } // namespace

@@ -93,7 +93,7 @@ template <typename F> float sum_over_lanes(dim_t count, const F &term) {
 }
 
 /// Square roots of sums of squares, each added up in the order of memory, if there are several.
-class norm_step final : public step {
+class norm_step final : public loop_step {
 public:
     norm_step(buffer src, buffer dst, memory::dims dims, memory::dims strides)
         : src_(std::move(src)), dst_(std::move(dst)), dims_(std::move(dims)), strides_(std::move(strides)),
@@ -114,7 +114,6 @@ public:
         for (dim_t i = 0; i < count_; i++)
             y[i] = std::sqrt(y[i]);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
@@ -124,7 +123,7 @@ private:
 };
 
 /// Each channel of each image minus its mean, over its deviation.
-class instance_normalization final : public step {
+class instance_normalization final : public loop_step {
 public:
     instance_normalization(const lowering &l, dim_t instances, dim_t channels, dim_t size, float epsilon)
         : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), shift_(l.input_buffer(2)),
@@ -145,7 +144,6 @@ public:
                 y[k] = x[k] * factor + summand;
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(instances_) + " images of " + std::to_string(size_) +
                " elements";
@@ -166,9 +164,8 @@ std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
         if (element_count(l.input(i, {data_type::f32}).dims) != x.dims[1])
             refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
                    ") is not one value for each of " + std::to_string(x.dims[1]) + " channels");
-    return std::make_unique<instance_normalization>(l, instances, x.dims[1],
-                                                    element_count(x.dims) / instances,
-                                                    l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f);
+    return std::make_unique<instance_normalization>(
+        l, instances, x.dims[1], element_count(x.dims) / instances, l.real("epsilon", 1e-5f));
 }
 
 std::unique_ptr<step> lower_log_softmax(const lowering &l) {
@@ -191,12 +188,10 @@ std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_float_reductions_rows[] = {
-    row("InstanceNormalization", 3, lower_instance_normalization)
-        .batched(rows::windows)
-        .shape(shape::same)
+    row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows)
         .sizes(flow::first),
-    row("LogSoftmax", 1, lower_log_softmax).by_opset().batched(rows::inner_axis_or_last).shape(shape::same),
-    row("ReduceL2", {1, 2}, lower_reduce_l2).batched(rows::reduce).shape(shape::reduce),
+    row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
+    row("ReduceL2", {1, 2}, lower_reduce_l2, shape::reduce, rows::reduce),
 };
 
 } // namespace

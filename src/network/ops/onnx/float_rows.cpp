@@ -16,8 +16,6 @@ namespace {
 
 using flags = normalization_flags;
 
-float epsilon_of(const lowering &l) { return l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f; }
-
 /// ONNX Runtime's own polynomials and orders of sums.
 primitive_attr ort_attr() {
     primitive_attr attr;
@@ -59,11 +57,11 @@ void add_layer_normalization(primitive_step &s, const lowering &l, const buffer 
         args[OCTET_ARG_SHIFT] = row_parameter(l, inputs.shift, size);
     }
     const layer_normalization_forward::desc d(inference, src.get_desc(), dst.get_desc(), memory::desc(),
-                                              epsilon_of(l), f);
+                                              l.real("epsilon", 1e-5f), f);
     s.add(layer_normalization_forward::primitive_desc(d, ort_attr(), l.get_engine()), args);
 }
 
-std::unique_ptr<step> reduce(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> reduce(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     const memory::dims reduced = l.integers("reduced", {});
     if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims))
@@ -82,7 +80,7 @@ public:
     batch_normalization_step(const lowering &l, const memory::desc &md, dim_t channels)
         : scale_(row_parameter(l, 1, channels)), shift_(row_parameter(l, 2, channels)),
           mean_(row_parameter(l, 3, channels)), variance_(row_parameter(l, 4, channels)), channels_(channels),
-          epsilon_(epsilon_of(l)) {
+          epsilon_(l.real("epsilon", 1e-5f)) {
         memory::dims of_channels(md.dims().size(), 1);
         of_channels[1] = channels;
         const memory::desc parameters(of_channels, data_type::f32, memory::dims());
@@ -158,8 +156,7 @@ std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
     const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
     const auto is_one = [&](std::size_t i) { return element_count(l.input(i, {data_type::f32}).dims) == 1; };
     if (size > 1 && is_one(1) && (!l.has_input(2) || is_one(2)))
-        return make_normalization_by_one_scale(l, size,
-                                               l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f, false);
+        return make_normalization_by_one_scale(l, size, l.real("epsilon", 1e-5f), false);
     const memory::desc md = rows_desc(x, static_cast<std::size_t>(axis));
     auto result = std::make_unique<primitive_step>();
     add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});
@@ -177,9 +174,6 @@ std::unique_ptr<step> lower_batch_normalization(const lowering &l) {
     return std::make_unique<batch_normalization_step>(l, dense_desc(x), channels);
 }
 
-std::unique_ptr<step> lower_reduce_max(const lowering &l) { return reduce(l, algorithm::reduction_max); }
-std::unique_ptr<step> lower_reduce_min(const lowering &l) { return reduce(l, algorithm::reduction_min); }
-
 std::unique_ptr<step> lower_arg_max(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32});
     const bool takes_last = l.integer("select_last_index", 0) != 0;
@@ -190,27 +184,17 @@ std::unique_ptr<step> lower_arg_max(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_float_rows_rows[] = {
-    row("ArgMax", 1, lower_arg_max).batched(rows::inner_axis_or_first).shape(shape::arg_max).int64(),
-    row("BatchNormalization", 5, lower_batch_normalization)
-        .batched(rows::last_axis)
-        .shape(shape::same)
+    row("ArgMax", 1, lower_arg_max, shape::arg_max, rows::inner_axis_or_first).int64(),
+    row("BatchNormalization", 5, lower_batch_normalization, shape::same, rows::last_axis).sizes(flow::first),
+    row("LayerNormalization", {2, 3}, lower_layer_normalization, shape::layer_normalization,
+        rows::inner_axis_or_last)
         .sizes(flow::first),
-    row("LayerNormalization", {2, 3}, lower_layer_normalization)
-        .batched(rows::inner_axis_or_last)
-        .shape(shape::layer_normalization)
-        .sizes(flow::first),
-    row("ReduceMax", {1, 2}, lower_reduce_max)
-        .batched(rows::reduce)
-        .shape(shape::reduce)
+    row("ReduceMax", {1, 2}, reduce<algorithm::reduction_max>, shape::reduce, rows::reduce)
         .use(aliased_or_persistent),
-    row("ReduceMin", {1, 2}, lower_reduce_min)
-        .batched(rows::reduce)
-        .shape(shape::reduce)
+    row("ReduceMin", {1, 2}, reduce<algorithm::reduction_min>, shape::reduce, rows::reduce)
         .use(aliased_or_persistent),
-    row("Softmax", 1, lower_float_softmax)
+    row("Softmax", 1, lower_float_softmax, shape::same, rows::inner_axis_or_last)
         .by_opset()
-        .batched(rows::inner_axis_or_last)
-        .shape(shape::same)
         .becomes(form::unary, "QLinearSoftmax"),
 };
 

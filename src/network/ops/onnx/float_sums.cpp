@@ -90,7 +90,7 @@ reduction_form form_of(const memory::dims &dims, const std::vector<bool> &is_red
     return f;
 }
 
-class float_sums final : public step {
+class float_sums final : public loop_step {
 public:
     float_sums(const lowering &l, const reduction_form &form, bool is_mean)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
@@ -106,7 +106,6 @@ public:
         for (dim_t i = 0; divisor_ != 0.f && i < count_; i++)
             y[i] /= divisor_;
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
@@ -146,7 +145,7 @@ private:
 };
 
 /// Integers: INT32 wraps around, and of INT64 that leave s32 none is written.
-class integer_sums final : public step {
+class integer_sums final : public loop_step {
 public:
     explicit integer_sums(const lowering &l)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
@@ -168,7 +167,6 @@ public:
             return static_cast<std::int32_t>(static_cast<std::uint32_t>(s));
         });
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
@@ -193,7 +191,7 @@ std::vector<bool> reduced_dimensions(const lowering &l) {
     return is_reduced;
 }
 
-std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
+template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) {
     const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
     const data_type type = is_integer ? data_type::s32 : data_type::f32;
     const tensor &x = l.input(0, {type}), &y = l.output({type});
@@ -215,7 +213,7 @@ std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
 }
 
 /// Means of images: pixels over four lanes, or in order where a convolution in blocks of channels has written them.
-class float_image_means final : public step {
+class float_image_means final : public loop_step {
 public:
     float_image_means(const lowering &l, dim_t images, dim_t pixels)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), images_(images), pixels_(pixels),
@@ -227,7 +225,6 @@ public:
         for (dim_t i = 0; i < images_; i++, x += pixels_)
             y[i] = (is_in_order_ ? sum_in_order(x) : sum_over_lanes(x)) / static_cast<float>(pixels_);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(images_) + " images of " + std::to_string(pixels_) +
                " pixels";
@@ -265,24 +262,14 @@ std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
     return std::make_unique<float_image_means>(l, images, element_count(x.dims) / images);
 }
 
-std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce_by_sums(l, true); }
-std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce_by_sums(l, false); }
-
 using namespace row_words;
 
 constexpr row onnx_float_sums_rows[] = {
-    row("GlobalAveragePool", 1, lower_float_global_average_pool)
-        .batched(rows::windows)
-        .shape(shape::global_pooling)
+    row("GlobalAveragePool", 1, lower_float_global_average_pool, shape::global_pooling, rows::windows)
         .becomes(form::unary, "QLinearGlobalAveragePool")
         .sizes(flow::windows),
-    row("ReduceMean", {1, 2}, lower_reduce_mean)
-        .batched(rows::reduce)
-        .shape(shape::reduce)
-        .use(aliased_or_persistent),
-    row("ReduceSum", {1, 2}, lower_reduce_sum)
-        .batched(rows::reduce)
-        .shape(shape::reduce)
+    row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, rows::reduce).use(aliased_or_persistent),
+    row("ReduceSum", {1, 2}, reduce_by_sums<false>, shape::reduce, rows::reduce)
         .arithmetic()
         .use(aliased_or_persistent),
 };

@@ -219,32 +219,24 @@ bool pad_keeps_rows(const node_rows &o) {
 
 using namespace row_words;
 
+/// The input's elements under other dimensions.
+constexpr row view_row(const char *name, input_counts inputs, row::shape_function s, row::rows_question q) {
+    return row(name, inputs, make_view, s, q)
+        .use(aliased_or_persistent)
+        .moved(code_move::both)
+        .uses_integers(use::passes_on, use::computes)
+        .known_numbers(numbers::view);
+}
+
 constexpr row onnx_moving_rows[] = {
-    row("Dropout", {1, 3}, lower_dropout)
-        .batched(rows::first_input)
-        .shape(dropout_shape)
+    row("Dropout", {1, 3}, lower_dropout, dropout_shape, rows::first_input)
         .use(aliased_or_persistent)
         .moved(code_move::both)
         .known_numbers(numbers::view),
-    row("Flatten", 1, make_view)
-        .batched(flatten_keeps_rows)
-        .shape(flatten_shape)
-        .use(aliased_or_persistent)
-        .moved(code_move::down)
-        .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view)
-        .sizes(flow::lost),
-    row("Identity", 1, make_view)
-        .batched(rows::first_input)
-        .shape(shape::same)
-        .use(aliased_or_persistent)
-        .moved(code_move::both)
-        .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view),
-    row("Pad", {1, 4}, lower_onnx_pad)
+    view_row("Flatten", 1, flatten_shape, flatten_keeps_rows).moved(code_move::down).sizes(flow::lost),
+    view_row("Identity", 1, shape::same, rows::first_input),
+    row("Pad", {1, 4}, lower_onnx_pad, pad_shape, pad_keeps_rows)
         .in(domains::both)
-        .batched(pad_keeps_rows)
-        .shape(pad_shape)
         .use(aliased_or_persistent)
         .padding()
         .layouts(follows)
@@ -252,38 +244,15 @@ constexpr row onnx_moving_rows[] = {
         .dims_from(1)
         .sizes(flow::first_broadcast),
     row(layout_operator, 1, lower_layout).internal(),
-    row("Reshape", {1, 2}, make_view)
-        .batched(rows::first_input)
-        .shape(reshape_shape)
-        .use(aliased_or_persistent)
-        .moved(code_move::both)
-        .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view)
-        .sizes(flow::reshaped),
-    row("Squeeze", {1, 2}, make_view)
-        .batched(rows::reduce)
-        .shape(squeeze_shape)
-        .use(aliased_or_persistent)
-        .moved(code_move::both)
-        .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view)
-        .sizes(flow::squeezed),
-    row("Transpose", 1, lower_onnx_transpose)
-        .batched(rows::transpose)
-        .shape(transpose_shape)
+    view_row("Reshape", {1, 2}, reshape_shape, rows::first_input).sizes(flow::reshaped),
+    view_row("Squeeze", {1, 2}, squeeze_shape, rows::reduce).sizes(flow::squeezed),
+    row("Transpose", 1, lower_onnx_transpose, transpose_shape, rows::transpose)
         .layouts(converts)
         .moved(code_move::both)
         .uses_integers(use::passes_on, use::computes)
         .known_numbers(known_transpose)
         .sizes(flow::transposed),
-    row("Unsqueeze", {1, 2}, make_view)
-        .batched(unsqueeze_keeps_rows)
-        .shape(unsqueeze_shape)
-        .use(aliased_or_persistent)
-        .moved(code_move::both)
-        .uses_integers(use::passes_on, use::computes)
-        .known_numbers(numbers::view)
-        .sizes(flow::squeezed),
+    view_row("Unsqueeze", {1, 2}, unsqueeze_shape, unsqueeze_keeps_rows).sizes(flow::squeezed),
 };
 
 } // namespace

@@ -60,7 +60,7 @@ row_operands operands_of(const lowering &l, std::size_t scale, std::size_t shift
                    ") is not one value for each of " + std::to_string(n));
     return {l.input_buffer(scale),
             l.has_input(shift) ? std::optional<buffer>(l.input_buffer(shift)) : std::nullopt,
-            l.has_attribute("epsilon") ? l.real("epsilon") : 1e-12f};
+            l.real("epsilon", 1e-12f)};
 }
 
 /// y = (x - mean) / sqrt(squares / n + epsilon) * scale + shift for each row of n; y may be x. Means are written if they are
@@ -116,7 +116,7 @@ private:
 };
 
 /// Rows of tables by indices, added up and normalized.
-class embedding_step final : public step {
+class embedding_step final : public loop_step {
 public:
     struct table {
         buffer data;
@@ -153,7 +153,6 @@ public:
             count_mask(m, rows / length_);
         normalize_rows(y, y, rows, n_, operands_, m, summed_moments);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over blocks of rows"; }
 
 private:
@@ -271,15 +270,13 @@ bool embedding_keeps_rows(const node_rows &o) {
 using namespace row_words;
 
 constexpr row onnx_normalization_rows[] = {
-    row("EmbedLayerNormalization", {7, 9}, lower_embed_layer_normalization)
+    row("EmbedLayerNormalization", {7, 9}, lower_embed_layer_normalization, shape::embed_layer_normalization,
+        embedding_keeps_rows)
         .in(domains::microsoft)
-        .batched(embedding_keeps_rows)
-        .shape(shape::embed_layer_normalization)
         .sizes(flow::rows),
-    row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization)
+    row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization, shape::skip_layer_normalization,
+        rows::broadcast)
         .in(domains::microsoft)
-        .batched(rows::broadcast)
-        .shape(shape::skip_layer_normalization)
         .sizes(flow::first),
 };
 

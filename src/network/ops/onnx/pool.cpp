@@ -197,29 +197,22 @@ namespace {
 using namespace row_words;
 
 constexpr row onnx_pool_rows[] = {
-    row("AveragePool", 1, lower_float_average_pool)
-        .batched(rows::windows)
-        .shape(shape::pooling)
+    row("AveragePool", 1, lower_float_average_pool, shape::pooling, rows::windows)
         .becomes(form::unary, "QLinearAveragePool")
         .sizes(flow::windows),
-    row("GlobalMaxPool", 1, lower_float_global_max_pool).batched(rows::windows).shape(shape::global_pooling),
-    row("MaxPool", 1, lower_max_pool)
-        .batched(rows::windows)
-        .shape(shape::pooling)
+    row("GlobalMaxPool", 1, lower_float_global_max_pool, shape::global_pooling, rows::windows),
+    row("MaxPool", 1, lower_max_pool, shape::pooling, rows::windows)
         .layouts(channels_last)
         .moved(code_move::both)
         .sizes(flow::windows),
-    row("QLinearAveragePool", {4, 5}, lower_qlinear_average_pool)
+    row("QLinearAveragePool", {4, 5}, lower_qlinear_average_pool, shape::pooling, rows::windows)
         .in(domains::microsoft)
         .scales(0, 1, 3)
-        .batched(rows::windows)
-        .shape(shape::pooling)
         .layouts(channels_last),
-    row("QLinearGlobalAveragePool", {4, 5}, lower_qlinear_global_average_pool)
+    row("QLinearGlobalAveragePool", {4, 5}, lower_qlinear_global_average_pool, shape::global_pooling,
+        rows::windows)
         .in(domains::microsoft)
         .scales(0, 1, 3)
-        .batched(rows::windows)
-        .shape(shape::global_pooling)
         .layouts(channels_last),
 };
 

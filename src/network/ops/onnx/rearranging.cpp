@@ -66,19 +66,13 @@ void space_to_depth_shape(node_shapes &n) { n.set_output(n.input(0).type, image_
 using namespace row_words;
 
 constexpr row onnx_rearranging_rows[] = {
-    row("DepthToSpace", 1, lower_depth_to_space)
-        .batched(rows::windows)
-        .shape(depth_to_space_shape)
+    row("DepthToSpace", 1, lower_depth_to_space, depth_to_space_shape, rows::windows)
         .layouts(follows)
         .moved(code_move::down),
-    row("SpaceToDepth", 1, lower_space_to_depth)
-        .batched(rows::windows)
-        .shape(space_to_depth_shape)
+    row("SpaceToDepth", 1, lower_space_to_depth, space_to_depth_shape, rows::windows)
         .layouts(follows)
         .moved(code_move::down),
-    row("Tile", 2, lower_tile)
-        .batched(rows::tile)
-        .shape(tile_shape)
+    row("Tile", 2, lower_tile, tile_shape, rows::tile)
         .layouts(follows)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)

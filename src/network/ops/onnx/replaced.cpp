@@ -13,20 +13,16 @@ using namespace row_words;
 
 constexpr row onnx_replaced_rows[] = {
     row("Attention", {2, 7}).in(domains::microsoft).sizes(flow::rows),
-    row("BiasGelu", 2).in(domains::microsoft).batched(rows::broadcast).shape(shape::same).sizes(flow::first),
+    row("BiasGelu", 2, nullptr, shape::same, rows::broadcast).in(domains::microsoft).sizes(flow::first),
     row("Constant", 0),
     row("DynamicQuantizeMatMul", {3, 5}).in(domains::microsoft).sizes(flow::matrices),
-    row("FastGelu", {1, 2})
-        .in(domains::microsoft)
-        .batched(rows::broadcast)
-        .shape(shape::same)
-        .sizes(flow::first),
+    row("FastGelu", {1, 2}, nullptr, shape::same, rows::broadcast).in(domains::microsoft).sizes(flow::first),
     row("FusedConv", {2, any}).internal().sizes(flow::windows),
     row("FusedGemm", {2, any}).internal().sizes(flow::gemm),
     row("QAttention", {5, 9}).in(domains::microsoft),
-    row("Selu", 1).batched(rows::first_input).shape(shape::same),
-    row("Shape", 1).batched(rows::never).shape(shape::shape_of).int64().known_from_dims(numbers::shape),
-    row("Size", 1).batched(rows::never).shape(shape::size_of).int64().known_from_dims(numbers::size),
+    row("Selu", 1, nullptr, shape::same, rows::first_input),
+    row("Shape", 1, nullptr, shape::shape_of, rows::never).int64().known_from_dims(numbers::shape),
+    row("Size", 1, nullptr, shape::size_of, rows::never).int64().known_from_dims(numbers::size),
 };
 
 } // namespace

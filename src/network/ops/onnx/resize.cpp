@@ -113,7 +113,7 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
 
 // ---- the nearest element, along any axes
 
-class nearest_step final : public step {
+class nearest_step final : public loop_step {
 public:
     nearest_step(const lowering &l, const std::vector<axis_sizes> &axes)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()) {
@@ -137,7 +137,6 @@ public:
         else
             copy(m.at<std::uint32_t>(src_), m.at<std::uint32_t>(dst_), 0);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop that copies the nearest elements"; }
 
 private:
@@ -156,7 +155,7 @@ private:
 
 // ---- bilinear
 
-class linear_step final : public step {
+class linear_step final : public loop_step {
 public:
     linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
@@ -172,7 +171,6 @@ public:
             return images<std::int8_t>(m);
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over four weighted elements"; }
 
 private:
@@ -221,7 +219,7 @@ private:
 // ---- bicubic
 
 /// First along the rows of the source, then along its columns, as sums of four in order.
-class cubic_step final : public step {
+class cubic_step final : public loop_step {
 public:
     cubic_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
@@ -250,7 +248,6 @@ public:
             }
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "plain loops over four weighted elements, twice"; }
 
 private:
@@ -280,7 +277,7 @@ private:
     /// Elements outside are those at the edge, or weigh nothing.
     static std::vector<weighted> weights_of(const lowering &l, const axis_sizes &axis) {
         const coordinate_function coordinate = coordinates_of(l);
-        const float a = l.has_attribute("cubic_coeff_a") ? l.real("cubic_coeff_a") : -0.75f;
+        const float a = l.real("cubic_coeff_a", -0.75f);
         const bool excludes = l.integer("exclude_outside", 0) != 0;
         std::vector<weighted> all;
         for (dim_t i = 0; i < axis.out; i++) {
@@ -378,10 +375,8 @@ bool resize_keeps_rows(const node_rows &o) {
 using namespace row_words;
 
 constexpr row onnx_resize_rows[] = {
-    row("Resize", {2, 4}, lower_resize)
+    row("Resize", {2, 4}, lower_resize, resize_shape, resize_keeps_rows)
         .by_opset()
-        .batched(resize_keeps_rows)
-        .shape(resize_shape)
         .dims_from(1)
         .sizes(flow::first_broadcast),
 };

@@ -25,7 +25,7 @@ float sum_of_squares(const float *x, dim_t n) {
     return sum;
 }
 
-class rms_normalization final : public step {
+class rms_normalization final : public loop_step {
 public:
     rms_normalization(const lowering &l, dim_t size, float epsilon)
         : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer(0)), size_(size),
@@ -45,7 +45,6 @@ public:
                 y[i] = x[i] * factor * scale[i];
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(rows_) + " rows of " + std::to_string(size_);
     }
@@ -68,7 +67,7 @@ private:
 };
 
 /// With one scale for all elements, and one shift or none: in double precision.
-class double_normalization final : public step {
+class double_normalization final : public loop_step {
 public:
     double_normalization(const lowering &l, dim_t size, float epsilon, bool is_simplified)
         : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer(0)), size_(size),
@@ -99,7 +98,6 @@ public:
             }
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(rows_) + " rows of " + std::to_string(size_) +
                " with one scale";
@@ -134,7 +132,7 @@ std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
     if (const dim_t count = element_count(scale.dims); count != size && count != 1)
         refuse("the scale " + to_text(scale.dims) + " is not one value, or one for each of " +
                std::to_string(size));
-    const float epsilon = l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f;
+    const float epsilon = l.real("epsilon", 1e-5f);
     if (element_count(scale.dims) != size)
         return make_normalization_by_one_scale(l, size, epsilon, true);
     return std::make_unique<rms_normalization>(l, size, epsilon);
@@ -143,9 +141,8 @@ std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_rms_normalization_rows[] = {
-    row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization)
-        .batched(rows::inner_axis_or_last)
-        .shape(shape::layer_normalization)
+    row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization, shape::layer_normalization,
+        rows::inner_axis_or_last)
         .sizes(flow::first),
 };
 

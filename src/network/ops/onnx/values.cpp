@@ -10,7 +10,7 @@
 namespace octet::model {
 namespace {
 
-template <typename T> class fill_step final : public step {
+template <typename T> class fill_step final : public loop_step {
 public:
     fill_step(const lowering &l, T value)
         : dst_(l.output_buffer()), count_(element_count(l.output().dims)), value_(value) {}
@@ -18,7 +18,6 @@ public:
     void run(const stream &, const run_memory &m) const override {
         std::fill_n(m.at<T>(dst_), count_, value_);
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "writes " + std::to_string(count_) + " elements"; }
 
 private:
@@ -28,7 +27,7 @@ private:
 };
 
 /// Each is the one before plus the step, rounded, as ONNX Runtime adds.
-template <typename T> class range_step final : public step {
+template <typename T> class range_step final : public loop_step {
 public:
     explicit range_step(const lowering &l)
         : start_(l.input_buffer(0)), step_(l.input_buffer(2)), dst_(l.output_buffer()),
@@ -43,7 +42,6 @@ public:
             y[i] = value;
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(count_) + " elements";
     }
@@ -56,7 +54,7 @@ private:
 std::unique_ptr<step> lower_constant_of_shape(const lowering &l) {
     if (l.output({data_type::f32, data_type::s32}).type == data_type::s32)
         return std::make_unique<fill_step<std::int32_t>>(l, static_cast<std::int32_t>(l.integer("value")));
-    return std::make_unique<fill_step<float>>(l, l.has_attribute("value") ? l.real("value") : 0.f);
+    return std::make_unique<fill_step<float>>(l, l.real("value", 0.f));
 }
 
 std::unique_ptr<step> lower_range(const lowering &l) {
@@ -73,15 +71,11 @@ std::unique_ptr<step> lower_range(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_values_rows[] = {
-    row("ConstantOfShape", 1, lower_constant_of_shape)
-        .batched(rows::never)
-        .shape(shape::constant_of_shape)
+    row("ConstantOfShape", 1, lower_constant_of_shape, shape::constant_of_shape, rows::never)
         .dims_from(0)
         .known_numbers(numbers::constant_of_shape),
-    row("Range", 3, lower_range)
+    row("Range", 3, lower_range, shape::range, rows::never)
         .in(domains::both)
-        .batched(rows::never)
-        .shape(shape::range)
         .dims_from(0)
         .known_numbers(numbers::range),
 };

@@ -47,7 +47,7 @@ std::unique_ptr<step> clipped_binary(const lowering &l, algorithm alg, const ope
 }
 
 /// The primitive derives multipliers from the scales, as the rule's framework does.
-std::unique_ptr<step> scaled_binary(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> scaled_binary(const lowering &l) {
     const operand_codes q = codes_of(l);
     primitive_attr attr;
     attr.set_requantization(elementwise_rule(l));
@@ -58,18 +58,12 @@ std::unique_ptr<step> scaled_binary(const lowering &l, algorithm alg) {
 }
 
 /// Compares codes as they are, whatever their scales, as TFLite does.
-std::unique_ptr<step> larger_or_smaller(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> larger_or_smaller(const lowering &l) {
     const tensor &a = l.input(0, {data_type::s8, data_type::u8});
     l.input(1, {a.type});
     l.output({a.type});
     return broadcast_binary(l, alg, primitive_attr());
 }
-
-std::unique_ptr<step> lower_add(const lowering &l) { return scaled_binary(l, algorithm::binary_add); }
-std::unique_ptr<step> lower_sub(const lowering &l) { return scaled_binary(l, algorithm::binary_sub); }
-std::unique_ptr<step> lower_mul(const lowering &l) { return scaled_binary(l, algorithm::binary_mul); }
-std::unique_ptr<step> lower_maximum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_max); }
-std::unique_ptr<step> lower_minimum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_min); }
 
 /// XNNPACK's have 21 bits and one shift, which the larger ratio of scales decides.
 add_multipliers sum_multipliers(requantization_rule rule, float a, float b, float y) {
@@ -168,12 +162,12 @@ namespace {
 using namespace row_words;
 
 constexpr row tflite_binary_rows[] = {
-    row("ADD", 2, lower_add).batched(rows::broadcast).shape(tflite_shape::binary).sum_of(0, 1),
-    row("MAXIMUM", 2, lower_maximum).batched(rows::broadcast).shape(tflite_shape::binary),
-    row("MINIMUM", 2, lower_minimum).batched(rows::broadcast).shape(tflite_shape::binary),
-    row("MUL", 2, lower_mul).batched(rows::broadcast).shape(tflite_shape::binary),
-    row("PRELU", 2, lower_prelu).batched(rows::first_input).shape(tflite_shape::same),
-    row("SUB", 2, lower_sub).batched(rows::broadcast).shape(tflite_shape::binary),
+    row("ADD", 2, scaled_binary<algorithm::binary_add>, tflite_shape::binary, rows::broadcast).sum_of(0, 1),
+    row("MAXIMUM", 2, larger_or_smaller<algorithm::binary_max>, tflite_shape::binary, rows::broadcast),
+    row("MINIMUM", 2, larger_or_smaller<algorithm::binary_min>, tflite_shape::binary, rows::broadcast),
+    row("MUL", 2, scaled_binary<algorithm::binary_mul>, tflite_shape::binary, rows::broadcast),
+    row("PRELU", 2, lower_prelu, tflite_shape::same, rows::first_input),
+    row("SUB", 2, scaled_binary<algorithm::binary_sub>, tflite_shape::binary, rows::broadcast),
 };
 
 } // namespace

@@ -42,13 +42,7 @@ std::unique_ptr<step> lower_strided_slice(const lowering &l) {
     return make_slice(l, s.begin, s.stride, s.sizes);
 }
 
-std::unique_ptr<step> lower_tflite_split(const lowering &l) {
-    constexpr std::size_t axis = 0, value = 1;
-    return make_split(l, value, constant_axis(l, axis, any_input(l, value).dims.size()), false);
-}
-
-std::unique_ptr<step> lower_split_v(const lowering &l) {
-    constexpr std::size_t value = 0, axis = 2;
+template <std::size_t value, std::size_t axis> std::unique_ptr<step> split(const lowering &l) {
     return make_split(l, value, constant_axis(l, axis, any_input(l, value).dims.size()), false);
 }
 
@@ -63,12 +57,8 @@ std::unique_ptr<step> lower_tflite_gather(const lowering &l) {
     return make_gather(l, axis_among(l.integer("axis"), any_input(l, 0).dims.size()));
 }
 
-std::unique_ptr<step> lower_tflite_arg_max(const lowering &l) {
-    return make_arg_extreme(l, constant_axis(l, 1, l.input(0).dims.size()), {false, false});
-}
-
-std::unique_ptr<step> lower_tflite_arg_min(const lowering &l) {
-    return make_arg_extreme(l, constant_axis(l, 1, l.input(0).dims.size()), {true, false});
+template <bool is_smallest> std::unique_ptr<step> arg_extreme_of(const lowering &l) {
+    return make_arg_extreme(l, constant_axis(l, 1, l.input(0).dims.size()), {is_smallest, false});
 }
 
 // ---- Shapes, and whether rows of a batch stay apart
@@ -214,23 +204,19 @@ std::optional<known_values> known_strided_slice(const known_node &n) {
 using namespace row_words;
 
 constexpr row tflite_choices_rows[] = {
-    row("ARG_MAX", 2, lower_tflite_arg_max).batched(rows::reduce).shape(arg_extreme_shape),
-    row("ARG_MIN", 2, lower_tflite_arg_min).batched(rows::reduce).shape(arg_extreme_shape),
-    row("BROADCAST_TO", 2, make_expand)
-        .batched(rows::expand)
-        .shape(broadcast_to_shape)
+    row("ARG_MAX", 2, arg_extreme_of<false>, arg_extreme_shape, rows::reduce),
+    row("ARG_MIN", 2, arg_extreme_of<true>, arg_extreme_shape, rows::reduce),
+    row("BROADCAST_TO", 2, make_expand, broadcast_to_shape, rows::expand)
         .couples_batch(adds_dimensions)
         .use(aliased_or_persistent),
-    row("GATHER", 2, lower_tflite_gather).batched(rows::gather).shape(tflite_gather_shape),
-    row("SLICE", 3, lower_tflite_slice).batched(tflite_slice_keeps_rows).shape(tflite_slice_shape),
-    row("SPLIT", 2, lower_tflite_split).batched(split_keeps_rows).shape(tflite_split_shape),
-    row("SPLIT_V", 3, lower_split_v).batched(split_v_keeps_rows).shape(split_v_shape),
-    row("STRIDED_SLICE", 4, lower_strided_slice)
-        .batched(strided_slice_keeps_rows)
-        .shape(strided_slice_shape)
+    row("GATHER", 2, lower_tflite_gather, tflite_gather_shape, rows::gather),
+    row("SLICE", 3, lower_tflite_slice, tflite_slice_shape, tflite_slice_keeps_rows),
+    row("SPLIT", 2, split<1, 0>, tflite_split_shape, split_keeps_rows),
+    row("SPLIT_V", 3, split<0, 2>, split_v_shape, split_v_keeps_rows),
+    row("STRIDED_SLICE", 4, lower_strided_slice, strided_slice_shape, strided_slice_keeps_rows)
         .couples_batch(has_negative_first_stride)
         .known_numbers(known_strided_slice),
-    row("UNPACK", 1, lower_unpack).batched(rows::inner_axis_or_first).shape(unpack_shape),
+    row("UNPACK", 1, lower_unpack, unpack_shape, rows::inner_axis_or_first),
 };
 
 } // namespace

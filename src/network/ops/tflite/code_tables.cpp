@@ -55,7 +55,7 @@ void look_up_pairs(void *dst, const void *const *operands, const dim_t *strides,
 
 using results = std::array<std::int8_t, codes>;
 
-class rsqrt_step final : public step {
+class rsqrt_step final : public loop_step {
 public:
     rsqrt_step(buffer src, buffer dst, std::int32_t zero_point, const results &table)
         : src_(std::move(src)), dst_(std::move(dst)), zero_point_(zero_point), table_(table),
@@ -73,7 +73,6 @@ public:
         for (dim_t i = 0; i < count_; i++)
             y[i] = table_[index_of(x[i])];
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over the elements, through a table"; }
 
 private:
@@ -132,10 +131,8 @@ std::unique_ptr<step> lower_rsqrt(const lowering &l) {
 using namespace row_words;
 
 constexpr row tflite_code_tables_rows[] = {
-    row("RSQRT", 1, lower_rsqrt).batched(rows::first_input).shape(tflite_shape::same),
-    row("SQUARED_DIFFERENCE", 2, lower_squared_difference)
-        .batched(rows::broadcast)
-        .shape(tflite_shape::binary),
+    row("RSQRT", 1, lower_rsqrt, tflite_shape::same, rows::first_input),
+    row("SQUARED_DIFFERENCE", 2, lower_squared_difference, tflite_shape::binary, rows::broadcast),
 };
 
 } // namespace

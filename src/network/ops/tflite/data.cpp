@@ -215,35 +215,16 @@ std::optional<known_values> known_parts(const known_node &n) {
 using namespace row_words;
 
 constexpr row tflite_data_rows[] = {
-    row("CONCATENATION", {1, any}, lower_concatenation)
-        .batched(rows::concatenation)
-        .shape(concatenation_shape)
+    row("CONCATENATION", {1, any}, lower_concatenation, concatenation_shape, rows::concatenation)
         .known_numbers(known_parts),
-    row("EXPAND_DIMS", 2, make_view)
-        .batched(expand_dims_keeps_rows)
-        .shape(expand_dims_shape)
-        .use(aliased_or_persistent),
-    row("PACK", {1, any}, lower_pack).batched(pack_keeps_rows).shape(pack_shape).known_numbers(known_parts),
-    row("PAD", 2, lower_pad)
-        .batched(rows::tflite_pad)
-        .shape(tflite_shape::pad)
-        .use(aliased_or_persistent)
-        .padding(),
-    row("PADV2", 3, lower_pad)
-        .batched(rows::tflite_pad)
-        .shape(tflite_shape::pad)
-        .use(aliased_or_persistent)
-        .padding(),
-    row("RESHAPE", {1, 2}, make_view)
-        .batched(rows::first_input)
-        .shape(tflite_reshape_shape)
-        .use(aliased_or_persistent),
-    row("SHAPE", 1, lower_shape).batched(rows::never).shape(shape_shape).known_from_dims(numbers::shape),
-    row("SQUEEZE", 1, make_view)
-        .batched(tflite_squeeze_keeps_rows)
-        .shape(tflite_squeeze_shape)
-        .use(aliased_or_persistent),
-    row("TRANSPOSE", 2, lower_transpose).batched(rows::transpose).shape(tflite_transpose_shape),
+    row("EXPAND_DIMS", 2, make_view, expand_dims_shape, expand_dims_keeps_rows).use(aliased_or_persistent),
+    row("PACK", {1, any}, lower_pack, pack_shape, pack_keeps_rows).known_numbers(known_parts),
+    row("PAD", 2, lower_pad, tflite_shape::pad, rows::tflite_pad).use(aliased_or_persistent).padding(),
+    row("PADV2", 3, lower_pad, tflite_shape::pad, rows::tflite_pad).use(aliased_or_persistent).padding(),
+    row("RESHAPE", {1, 2}, make_view, tflite_reshape_shape, rows::first_input).use(aliased_or_persistent),
+    row("SHAPE", 1, lower_shape, shape_shape, rows::never).known_from_dims(numbers::shape),
+    row("SQUEEZE", 1, make_view, tflite_squeeze_shape, tflite_squeeze_keeps_rows).use(aliased_or_persistent),
+    row("TRANSPOSE", 2, lower_transpose, tflite_transpose_shape, rows::transpose),
 };
 
 } // namespace

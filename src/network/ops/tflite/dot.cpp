@@ -302,27 +302,16 @@ bool transposed_convolution_keeps_rows(const node_rows &o) {
 using namespace row_words;
 
 constexpr row tflite_dot_rows[] = {
-    row("BATCH_MATMUL", 2, lower_batch_matmul)
-        .batched(batch_matmul_keeps_rows)
-        .shape(tflite_shape::batch_matmul)
+    row("BATCH_MATMUL", 2, lower_batch_matmul, tflite_shape::batch_matmul, batch_matmul_keeps_rows)
         .part(accumulates),
-    row("CONV_2D", {2, 3}, lower_conv_2d)
-        .batched(rows::windows)
-        .shape(tflite_shape::conv_2d)
+    row("CONV_2D", {2, 3}, lower_conv_2d, tflite_shape::conv_2d, rows::windows).part(accumulates).padded(),
+    row("DEPTHWISE_CONV_2D", {2, 3}, lower_depthwise_conv_2d, tflite_shape::depthwise_conv_2d, rows::windows)
         .part(accumulates)
         .padded(),
-    row("DEPTHWISE_CONV_2D", {2, 3}, lower_depthwise_conv_2d)
-        .batched(rows::windows)
-        .shape(tflite_shape::depthwise_conv_2d)
-        .part(accumulates)
-        .padded(),
-    row("FULLY_CONNECTED", {2, 3}, lower_fully_connected)
-        .batched(rows::first_input)
-        .shape(tflite_shape::fully_connected)
+    row("FULLY_CONNECTED", {2, 3}, lower_fully_connected, tflite_shape::fully_connected, rows::first_input)
         .part(accumulates),
-    row("TRANSPOSE_CONV", {3, 4}, lower_transpose_conv)
-        .batched(transposed_convolution_keeps_rows)
-        .shape(tflite_shape::transpose_conv)
+    row("TRANSPOSE_CONV", {3, 4}, lower_transpose_conv, tflite_shape::transpose_conv,
+        transposed_convolution_keeps_rows)
         .part(accumulates),
 };
 

@@ -30,7 +30,7 @@ void need_pooled_quantization(const tensor &src, const tensor &dst) {
         need_equal_quantization(src, dst, "input and output");
 }
 
-std::unique_ptr<step> pooling(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> pooling(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output();
     need_rank(src, "input 0", 4);
     need_pooled_quantization(src, dst);
@@ -67,11 +67,6 @@ std::unique_ptr<step> reorder_step(const lowering &l, const primitive_attr &attr
     const buffer src = l.input_buffer(0), dst = l.output_buffer();
     return one_step(reorder_desc(src, dst, attr), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
 }
-
-std::unique_ptr<step> lower_average_pool_2d(const lowering &l) {
-    return pooling(l, algorithm::pooling_avg_exclude_padding);
-}
-std::unique_ptr<step> lower_max_pool_2d(const lowering &l) { return pooling(l, algorithm::pooling_max); }
 
 std::unique_ptr<step> lower_softmax(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8});
@@ -122,11 +117,12 @@ std::unique_ptr<step> lower_dequantize(const lowering &l) {
 using namespace row_words;
 
 constexpr row tflite_elementwise_rows[] = {
-    row("AVERAGE_POOL_2D", 1, lower_average_pool_2d).batched(rows::windows).shape(tflite_shape::pool_2d),
-    row("DEQUANTIZE", 1, lower_dequantize).batched(rows::first_input).shape(tflite_shape::same),
-    row("MAX_POOL_2D", 1, lower_max_pool_2d).batched(rows::windows).shape(tflite_shape::pool_2d),
-    row("QUANTIZE", 1, lower_quantize).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
-    row("SOFTMAX", 1, lower_softmax).batched(rows::last_axis).shape(tflite_shape::same),
+    row("AVERAGE_POOL_2D", 1, pooling<algorithm::pooling_avg_exclude_padding>, tflite_shape::pool_2d,
+        rows::windows),
+    row("DEQUANTIZE", 1, lower_dequantize, tflite_shape::same, rows::first_input),
+    row("MAX_POOL_2D", 1, pooling<algorithm::pooling_max>, tflite_shape::pool_2d, rows::windows),
+    row("QUANTIZE", 1, lower_quantize, tflite_shape::same, rows::first_input).part(pointwise),
+    row("SOFTMAX", 1, lower_softmax, tflite_shape::same, rows::last_axis),
 };
 
 } // namespace

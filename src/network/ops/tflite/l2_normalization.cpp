@@ -8,7 +8,7 @@
 namespace octet::model {
 namespace {
 
-class l2_normalization final : public step {
+class l2_normalization final : public loop_step {
 public:
     l2_normalization(buffer src, buffer dst, dim_t rows, dim_t size, std::int32_t zero_point)
         : src_(std::move(src)), dst_(std::move(dst)), rows_(rows), size_(size), zero_point_(zero_point) {}
@@ -27,7 +27,6 @@ public:
                 y[i] = saturated<std::int8_t>(scaled(x[i] - zero_point_, factor));
         }
     }
-    std::string implementation() const override { return "loop"; }
     std::string explain() const override { return "a plain loop over rows"; }
 
 private:
@@ -56,7 +55,7 @@ std::unique_ptr<step> lower_l2_normalization(const lowering &l) {
 using namespace row_words;
 
 constexpr row tflite_l2_normalization_rows[] = {
-    row("L2_NORMALIZATION", 1, lower_l2_normalization).batched(rows::last_axis).shape(tflite_shape::same),
+    row("L2_NORMALIZATION", 1, lower_l2_normalization, tflite_shape::same, rows::last_axis),
 };
 
 } // namespace

@@ -140,7 +140,7 @@ int cell_power_of(const tensor &cell) {
 }
 
 std::int16_t cell_clip_of(const lowering &l, float cell_scale) {
-    const float clip = l.has_attribute("cell_clip") ? l.real("cell_clip") : 0.f;
+    const float clip = l.real("cell_clip", 0.f);
     if (!(clip >= 0) || !std::isfinite(clip))
         refuse("attribute 'cell_clip' is " + std::to_string(clip) + ", allowed: 0 (none) or more");
     return static_cast<std::int16_t>(
@@ -226,9 +226,8 @@ void sequence_shape(node_shapes &n) {
 using namespace row_words;
 
 constexpr row tflite_lstm_rows[] = {
-    row("UNIDIRECTIONAL_SEQUENCE_LSTM", {20, 24}, lower_unidirectional_sequence_lstm)
-        .batched(rows::never)
-        .shape(sequence_shape),
+    row("UNIDIRECTIONAL_SEQUENCE_LSTM", {20, 24}, lower_unidirectional_sequence_lstm, sequence_shape,
+        rows::never),
 };
 
 } // namespace

@@ -241,23 +241,14 @@ bool names_first_axis(const graph &g, const node &n) {
 using namespace row_words;
 
 constexpr row tflite_rearranging_rows[] = {
-    row("BATCH_TO_SPACE_ND", 3, lower_batch_to_space_nd).batched(rows::never).shape(batch_to_space_nd_shape),
-    row("DEPTH_TO_SPACE", 1, lower_tflite_depth_to_space)
-        .batched(rows::windows)
-        .shape(tflite_depth_to_space_shape),
-    row("MIRROR_PAD", 2, lower_mirror_pad).batched(rows::tflite_pad).shape(tflite_shape::pad),
-    row("REVERSE_V2", 2, lower_reverse)
-        .batched(rows::reduce)
-        .shape(tflite_shape::same)
-        .couples_batch(names_first_axis),
-    row("SPACE_TO_BATCH_ND", 3, lower_space_to_batch_nd)
-        .batched(rows::never)
-        .shape(space_to_batch_nd_shape)
+    row("BATCH_TO_SPACE_ND", 3, lower_batch_to_space_nd, batch_to_space_nd_shape, rows::never),
+    row("DEPTH_TO_SPACE", 1, lower_tflite_depth_to_space, tflite_depth_to_space_shape, rows::windows),
+    row("MIRROR_PAD", 2, lower_mirror_pad, tflite_shape::pad, rows::tflite_pad),
+    row("REVERSE_V2", 2, lower_reverse, tflite_shape::same, rows::reduce).couples_batch(names_first_axis),
+    row("SPACE_TO_BATCH_ND", 3, lower_space_to_batch_nd, space_to_batch_nd_shape, rows::never)
         .use(aliased_or_persistent),
-    row("SPACE_TO_DEPTH", 1, lower_tflite_space_to_depth)
-        .batched(rows::windows)
-        .shape(tflite_space_to_depth_shape),
-    row("TILE", 2, lower_tflite_tile).batched(rows::tile).shape(tflite_tile_shape),
+    row("SPACE_TO_DEPTH", 1, lower_tflite_space_to_depth, tflite_space_to_depth_shape, rows::windows),
+    row("TILE", 2, lower_tflite_tile, tflite_tile_shape, rows::tile),
 };
 
 } // namespace

@@ -97,7 +97,7 @@ primitive_attr xnnpack_sum(const linear_codes &x, const linear_codes &y, std::in
 }
 
 /// `divides`: by the number of elements of a sum, which TFLite makes part of the multiplier.
-std::unique_ptr<step> scaled_sum(const lowering &l, bool divides) {
+template <bool divides> std::unique_ptr<step> scaled_sum(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     const linear_codes x = per_tensor(src, "input 0"), y = per_tensor(dst, "the output");
     const std::vector<bool> is_reduced = named_dims(l, 1, src.dims.size());
@@ -116,7 +116,7 @@ std::unique_ptr<step> scaled_sum(const lowering &l, bool divides) {
 }
 
 /// The largest or smallest of codes as they are.
-std::unique_ptr<step> extreme(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> extreme(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     need_equal_quantization(src, dst, "input and output");
     const std::vector<bool> is_reduced = named_dims(l, 1, src.dims.size());
@@ -136,22 +136,13 @@ std::unique_ptr<step> extreme(const lowering &l, algorithm alg) {
                     {{OCTET_ARG_SRC, l.input_buffer(0)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-std::unique_ptr<step> lower_mean(const lowering &l) { return scaled_sum(l, true); }
-std::unique_ptr<step> lower_tflite_sum(const lowering &l) { return scaled_sum(l, false); }
-std::unique_ptr<step> lower_tflite_reduce_max(const lowering &l) {
-    return extreme(l, algorithm::reduction_max);
-}
-std::unique_ptr<step> lower_tflite_reduce_min(const lowering &l) {
-    return extreme(l, algorithm::reduction_min);
-}
-
 using namespace row_words;
 
 constexpr row tflite_reductions_rows[] = {
-    row("MEAN", 2, lower_mean).batched(rows::reduce).shape(tflite_shape::reduce),
-    row("REDUCE_MAX", 2, lower_tflite_reduce_max).batched(rows::reduce).shape(tflite_shape::reduce),
-    row("REDUCE_MIN", 2, lower_tflite_reduce_min).batched(rows::reduce).shape(tflite_shape::reduce),
-    row("SUM", 2, lower_tflite_sum).batched(rows::reduce).shape(tflite_shape::reduce),
+    row("MEAN", 2, scaled_sum<true>, tflite_shape::reduce, rows::reduce),
+    row("REDUCE_MAX", 2, extreme<algorithm::reduction_max>, tflite_shape::reduce, rows::reduce),
+    row("REDUCE_MIN", 2, extreme<algorithm::reduction_min>, tflite_shape::reduce, rows::reduce),
+    row("SUM", 2, scaled_sum<false>, tflite_shape::reduce, rows::reduce),
 };
 
 } // namespace

@@ -15,7 +15,7 @@ resampling_coordinates coordinates_of(const lowering &l) {
     return half ? resampling_coordinates::half_pixel : resampling_coordinates::asymmetric;
 }
 
-std::unique_ptr<step> resize(const lowering &l, algorithm alg) {
+template <algorithm alg> std::unique_ptr<step> resize(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     need_rank(src, "input 0", 4);
     need_equal_quantization(src, dst, "input and output");
@@ -32,13 +32,6 @@ std::unique_ptr<step> resize(const lowering &l, algorithm alg) {
                      {OCTET_ARG_DST, l.output_buffer(nhwc_desc(dst))}});
 }
 
-std::unique_ptr<step> lower_resize_bilinear(const lowering &l) {
-    return resize(l, algorithm::resampling_linear);
-}
-std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l) {
-    return resize(l, algorithm::resampling_nearest);
-}
-
 // ---- Shapes, and whether rows of a batch stay apart
 
 void tflite_resize_shape(node_shapes &n) {
@@ -52,10 +45,9 @@ void tflite_resize_shape(node_shapes &n) {
 using namespace row_words;
 
 constexpr row tflite_resize_rows[] = {
-    row("RESIZE_BILINEAR", 2, lower_resize_bilinear).batched(rows::windows).shape(tflite_resize_shape),
-    row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor)
-        .batched(rows::windows)
-        .shape(tflite_resize_shape),
+    row("RESIZE_BILINEAR", 2, resize<algorithm::resampling_linear>, tflite_resize_shape, rows::windows),
+    row("RESIZE_NEAREST_NEIGHBOR", 2, resize<algorithm::resampling_nearest>, tflite_resize_shape,
+        rows::windows),
 };
 
 } // namespace

@@ -157,7 +157,7 @@ void svdf_shape(node_shapes &n) {
 using namespace row_words;
 
 constexpr row tflite_svdf_rows[] = {
-    row("SVDF", {5, 5}, lower_svdf).batched(rows::never).shape(svdf_shape),
+    row("SVDF", {5, 5}, lower_svdf, svdf_shape, rows::never),
 };
 
 } // namespace

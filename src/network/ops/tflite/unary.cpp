@@ -35,7 +35,7 @@ primitive_attr tflite_attr(const lowering &l) {
 
 /// TFLite Micro's codes of LOGISTIC and TANH are worth 1/256 and 1/128 whatever scale the output has (its own tests give
 /// 1/255); the zero point it asks for.
-std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, std::int32_t zero_point) {
+template <algorithm alg, std::int32_t zero_point> std::unique_ptr<step> sigmoid(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     const linear_codes y = per_tensor(dst, "the output");
     const std::int32_t expected = dst.type == data_type::u8 ? zero_point + 128 : zero_point;
@@ -49,8 +49,9 @@ std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, std::int32_
     return unary_step(l, attr, alg, 0.f);
 }
 
-std::unique_ptr<step> lower_relu(const lowering &l) {
-    return unary_step(l, tflite_attr(l), algorithm::eltwise_relu, 0.f);
+/// A function with no parameter but, for some, one number.
+template <algorithm alg, int alpha = 0> std::unique_ptr<step> function(const lowering &l) {
+    return unary_step(l, tflite_attr(l), alg, alpha);
 }
 
 std::unique_ptr<step> lower_leaky_relu(const lowering &l) {
@@ -76,21 +77,6 @@ std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l) {
     return unary_step(l, tflite_attr(l), algorithm::eltwise_clip, -1.f, 1.f);
 }
 
-std::unique_ptr<step> lower_logistic(const lowering &l) {
-    return sigmoid_step(l, algorithm::eltwise_logistic, -128);
-}
-std::unique_ptr<step> lower_tanh(const lowering &l) { return sigmoid_step(l, algorithm::eltwise_tanh, 0); }
-
-std::unique_ptr<step> lower_hard_swish(const lowering &l) {
-    return unary_step(l, tflite_attr(l), algorithm::eltwise_hardswish, 0.f);
-}
-std::unique_ptr<step> lower_elu(const lowering &l) {
-    return unary_step(l, tflite_attr(l), algorithm::eltwise_elu, 1.f);
-}
-std::unique_ptr<step> lower_abs(const lowering &l) {
-    return unary_step(l, tflite_attr(l), algorithm::eltwise_abs, 0.f);
-}
-
 } // namespace
 
 /// TensorFlow Lite rescales where its micro version only clamps; RELU_N1_TO_1, which that one lacks, is the same.
@@ -103,24 +89,18 @@ namespace {
 using namespace row_words;
 
 constexpr row tflite_unary_rows[] = {
-    row("ABS", 1, lower_abs).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
-    row("ELU", 1, lower_elu).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
-    row("HARD_SWISH", 1, lower_hard_swish)
-        .batched(rows::first_input)
-        .shape(tflite_shape::same)
+    row("ABS", 1, function<algorithm::eltwise_abs>, tflite_shape::same, rows::first_input).part(pointwise),
+    row("ELU", 1, function<algorithm::eltwise_elu, 1>, tflite_shape::same, rows::first_input).part(pointwise),
+    row("HARD_SWISH", 1, function<algorithm::eltwise_hardswish>, tflite_shape::same, rows::first_input)
         .part(pointwise),
-    row("LEAKY_RELU", 1, lower_leaky_relu)
-        .batched(rows::first_input)
-        .shape(tflite_shape::same)
+    row("LEAKY_RELU", 1, lower_leaky_relu, tflite_shape::same, rows::first_input).part(pointwise),
+    row("LOGISTIC", 1, sigmoid<algorithm::eltwise_logistic, -128>, tflite_shape::same, rows::first_input)
         .part(pointwise),
-    row("LOGISTIC", 1, lower_logistic).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
-    row("RELU", 1, lower_relu).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
-    row("RELU6", 1, lower_relu6).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
-    row("RELU_N1_TO_1", 1, lower_relu_n1_to_1)
-        .batched(rows::first_input)
-        .shape(tflite_shape::same)
+    row("RELU", 1, function<algorithm::eltwise_relu>, tflite_shape::same, rows::first_input).part(pointwise),
+    row("RELU6", 1, lower_relu6, tflite_shape::same, rows::first_input).part(pointwise),
+    row("RELU_N1_TO_1", 1, lower_relu_n1_to_1, tflite_shape::same, rows::first_input).part(pointwise),
+    row("TANH", 1, sigmoid<algorithm::eltwise_tanh, 0>, tflite_shape::same, rows::first_input)
         .part(pointwise),
-    row("TANH", 1, lower_tanh).batched(rows::first_input).shape(tflite_shape::same).part(pointwise),
 };
 
 } // namespace
