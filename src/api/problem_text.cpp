@@ -203,8 +203,13 @@ primitive_desc primitive_desc_from_parts(const std::string &operation,
                                          const primitive_attr &attr, const engine &e, bool allow_empty) {
     const impl::described_operation &row = impl::operation_named(operation);
     for (const auto &[name, value] : parameters)
-        if (!impl::has_parameter(row, name))
-            impl::throw_invalid(operation, ": there is no parameter '", name, "'");
+        if (!impl::has_parameter(row, name)) {
+            std::string allowed;
+            for (const std::string &known : row.parameters)
+                allowed += (allowed.empty() ? "" : ", ") + known;
+            impl::throw_invalid(operation, ": parameter '", name,
+                                "', allowed: ", allowed.empty() ? "none" : allowed);
+        }
     return impl::read_primitive_desc(row.read({tensors, parameters}, {row.name, attr, e, allow_empty}));
 }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""octet.onnxruntime with a stand-in for the package onnxruntime: what it is asked for, and with which words."""
+"""octet.onnxruntime with a stand-in for the package onnxruntime: what it is asked for, and with which options."""
 
+import inspect
 import os
+import re
 import sys
 import types
 
@@ -35,7 +37,14 @@ path = door.library_path()
 assert os.path.isabs(path) and os.path.basename(path) == "liboctet_onnxruntime.so" and os.path.exists(path), path
 assert door.ep_name() == "OctetExecutionProvider"
 own = SessionOptions()
-assert door.session_options(own, threads=2, claim="all") is own
+assert door.session_options(own, threads=2, claim="all", log=True) is own
 assert isinstance(door.session_options(), SessionOptions)
-assert asked == [("register", "octet", path), ("devices", [Device], {"threads": "2", "claim": "all"}), ("devices", [Device], {})], asked
+given = {"threads": "2", "claim": "all", "log": "1"}
+assert asked == [("register", "octet", path), ("devices", [Device], given), ("devices", [Device], {})], asked
+
+source = os.environ.get("OCTET_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+with open(os.path.join(source, "interop", "onnxruntime", "options.cpp")) as file:
+    known = set(re.findall(r'^    \{"(\w+)",', file.read(), re.M))
+named = set(inspect.signature(door.session_options).parameters) - {"options"}
+assert known and known == named, (known, named)
 print("octet.onnxruntime: registers once, hands over the options as texts")

@@ -96,8 +96,7 @@ class Completeness(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, OCTET_VERBOSE="1"), capture_output=True, text=True, check=True)
         executed = set(re.findall(r"octet_verbose,exec,\w+,[^,]*,(\w+)", run.stdout))
         self.assertEqual(kinds - executed, set(), "primitives that no function runs")
-        functions = {name for name, value in vars(octet.operations).items()
-                     if inspect.isfunction(value) and not name.startswith("_") and value.__module__ == "octet.operations"}
+        functions = set(octet.operations.__all__) - {"Array", "Weights"}
         self.assertEqual(functions, set(run.stdout.splitlines()[-1].split(",")), "functions without a call above")
         self.assertEqual(functions - set(octet.__all__), set())
 
@@ -281,13 +280,6 @@ class Elements(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'padding is \'full\', allowed: "same", "valid" or numbers'):
             octet.conv2d(x, w, padding="full")
 
-    def test_signatures_spell_out_their_words(self):
-        for name in octet.__all__:
-            function = getattr(octet, name)
-            if getattr(function, "__module__", "") == "octet.operations" and inspect.isfunction(function):
-                kinds = [p.kind for p in inspect.signature(function).parameters.values()]
-                self.assertNotIn(inspect.Parameter.VAR_KEYWORD, kinds, name)
-
     def test_messages_are_in_terms_of_python(self):
         x, w = codes(1, 4), codes(4, 2)
         for words, text in (({"rule": "tflite_2step"}, "multiplier"), ({"rule": "f64_scale"}, "scale"),
@@ -429,7 +421,7 @@ class Arguments(unittest.TestCase):
                 (TypeError, lambda: octet.sum([x.astype(complex)]), "x0 is complex128"),
                 (ValueError, lambda: octet.prelu(x, x[None]), "w has 3 dimensions, allowed: up to 2"),
                 (ValueError, lambda: octet.prelu(x, x[0, :2]), "prelu: weights have dims {1, 2}"),
-                (octet.UnsupportedError, lambda: octet.layer_norm(image), "src has type s8, implemented: f32"),
+                (octet.UnsupportedError, lambda: octet.layer_norm(image), "x has type int8, implemented: float32"),
                 (ValueError, lambda: octet.layer_norm(x, x), r"scale has shape (2, 3), allowed: (3,)"),
                 (TypeError, lambda: octet.layer_norm(x, mean=x[:, 0]), "mean and variance are given one without the other"),
                 (ValueError, lambda: octet.layer_norm(x, epsilon=-1), "epsilon is -1"),

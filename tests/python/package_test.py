@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import sys
 import tempfile
 import threading
 import time
@@ -16,7 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 import octet
-from octet import comparison, contracts, drawing, network, operations, profiling
+from octet import arguments, comparison, contracts, drawing, network, operations, profiling
 
 DIGITS = os.path.join(os.environ.get("OCTET_SOURCE_DIR", "."), "examples", "digits")
 random = np.random.default_rng(1)
@@ -571,64 +572,21 @@ class Networks(unittest.TestCase):
                 with self.subTest(name):
                     self.assertTrue(re.search(rf"octet\.{name}\b", reference), "doc/reference/python.md lacks it")
 
-    def test_wrong_calls_are_named(self):
-        for error, call, text in [(TypeError, lambda: self.net(), "input 'image' is missing"),
-                                  (TypeError, lambda: self.net(1, 2), "takes 1 inputs, 2 are given"),
-                                  (ValueError, lambda: self.net(np.zeros((3, 3), np.int8)), "shape 3x3"),
-                                  (ValueError, lambda: self.net(picture=self.images[0]), "'picture'"),
-                                  (ValueError, lambda: self.net(self.images[0].astype(int) + 1000), "allowed for int8: -128 to 127"),
-                                  (TypeError, lambda: self.net(np.zeros((1, 8, 8, 1), complex)), "complex128"),
-                                  (TypeError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), batch="two"), "batch is 'two', allowed: an integer"),
-                                  (ValueError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), batch=1 << 70), "batch is 1180591620717411303424, allowed: an integer of 64 bits"),
-                                  (ValueError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1 << 40), "threads is 1099511627776, allowed"),
-                                  (ValueError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), memory_limit=-1), "memory_limit is -1, allowed: 0 (no limit) and above"),
-                                  (TypeError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), rule=3), "rule is 3, allowed: a name"),
-                                  (TypeError, lambda: self.net.resize(shapes=[1, 8]), "shapes is [1, 8], allowed: a dict by name"),
-                                  (TypeError, lambda: self.net.resize(shapes={"image": "1x8x8x1"}), "shapes['image'] is '1x8x8x1', allowed: a list of integers"),
-                                  (TypeError, lambda: self.net.resize(dimensions={"n": 1.5}), "dimensions['n'] is 1.5, allowed: an integer"),
-                                  (FileNotFoundError, lambda: octet.Network("/no/such.tflite"), "No such file or directory: '/no/such.tflite'"),
-                                  (FileNotFoundError, lambda: self.net.save("/no/such/plan.octet"), "/no/such"),
-                                  (TypeError, lambda: self.net(None), "image is NoneType, allowed: an array of numbers"),
-                                  (TypeError, lambda: self.net("image"), "image is str, allowed: an array of numbers"),
-                                  (ValueError, lambda: octet.compare(self.net, []), "expected has 0 arrays, allowed: one for each of the 1 outputs"),
-                                  (TypeError, lambda: octet.compare(self.net, {"stem": np.zeros((1, 8, 8, 16), np.float32)}, self.images[0]),
-                                   "expected['stem'] is float32, the network's is int8"),
-                                  (ValueError, lambda: octet.compare(octet.Network(os.path.join(DIGITS, "digits_int8.tflite")), [self.images]),
-                                   "the network was not called before"),
-                                  (TypeError, lambda: octet.compare(3, 4, 5), "net is int, allowed: an octet.Network"),
-                                  (TypeError, lambda: octet.compare(self.net, 4, self.images[0]), "expected is int, allowed: arrays by name, or one for each output"),
-                                  (TypeError, lambda: octet.compare(self.net, {}, self.images[0], tolerance="a"), "tolerance is 'a', allowed: a number"),
-                                  (TypeError, lambda: octet.explain(3), "net is int, allowed: an octet.Network"),
-                                  (TypeError, lambda: octet.profile(None), "net is NoneType, allowed: an octet.Network"),
-                                  (TypeError, lambda: self.net.profile(repeat="a"), "repeat is 'a', allowed: an integer"),
-                                  (TypeError, lambda: octet.compare_rules(os.path.join(DIGITS, "digits_int8.tflite"), rules="ort_f32"), "rules is 'ort_f32', allowed: a list of names"),
-                                  (TypeError, lambda: octet.match(3, len), "description is int, allowed: a dict or a path"),
-                                  (TypeError, lambda: octet.match({}, 3), "device is int, allowed: a function of arrays"),
-                                  (TypeError, lambda: octet.match({"kind": object()}, len), "description has a object, allowed: texts, numbers, lists and dicts"),
-                                  (TypeError, lambda: octet.set_num_threads("a"), "set_num_threads('a') is called, allowed: set_num_threads(threads: int) -> None"),
-                                  (TypeError, lambda: octet.set_verbose(level=None), "set_verbose(level=None) is called, allowed: set_verbose(level: int) -> None"),
-                                  (TypeError, lambda: octet.refused_nodes(3), "model is int, allowed: a path"),
-                                  (FileNotFoundError, lambda: octet.refused_nodes("/no/such.tflite"), "No such file or directory: '/no/such.tflite'"),
-                                  (ValueError, lambda: octet.refused_nodes(""), "model is '', allowed: the name of a file"),
-                                  (ValueError, lambda: self.net.save(""), "path is '', allowed: the name of a file"),
-                                  (TypeError, lambda: self.net.run({3: self.images[0]}), "a name in feeds is 3, allowed: a name"),
-                                  (TypeError, lambda: self.net.run(self.images[0], "probabilities"), "outputs is 'probabilities', allowed: a list of names"),
-                                  (ValueError, lambda: octet.Network(b"nothing"), "bytes: "),
-                                  (ValueError, lambda: octet.Network(b"", rule="best"), "best")]:
-            with self.assertRaises(error) as raised:
-                call()
-            self.assertIn(text, str(raised.exception))
-
     def test_progress(self):
         steps = []
         octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), progress=lambda done, what: steps.append(done))
         self.assertEqual(steps, sorted(steps))
 
 
+def parts_of_operations():
+    """The modules whose functions octet.operations has."""
+    return {sys.modules[getattr(operations, name).__module__] for name in operations.__all__ if name not in ("Array", "Weights")}
+
+
 def load_tests(loader, tests, pattern):
     os.chdir(os.environ.get("OCTET_SOURCE_DIR", "."))
-    for module in (octet, comparison, contracts, drawing, network, operations, profiling):
-        tests.addTests(doctest.DocTestSuite(module))
+    for module in (octet, arguments, comparison, contracts, drawing, network, *parts_of_operations(), profiling):
+        tests.addTests(doctest.DocTestSuite(module, extraglobs={"np": np}))
     return tests
 
 

@@ -12,8 +12,8 @@ A `Network` takes NumPy arrays and gives NumPy arrays: codes where it was given 
 - `octet.compare(net, session.run(…), x)`: the first operator whose codes differ from another program's; `octet.compare_rules`: what
   another contract would change; `octet.match(description, device)`: which contract an unknown device has.
 - `net.profile(x)`, `net.explain()`: what time goes to, and why each operator runs as it does.
-- `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.operations) has the words
-  that all of them share.
+- `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.conv2d)
+  says what their keyword arguments mean.
 - `octet.torch`: PyTorch's quantized modules with PyTorch's bytes; `octet.dask`, `octet.mpi`: many workers.
 - `octet.onnxruntime`: ONNX Runtime's own sessions, with their quantized parts on Octet.
 
@@ -21,22 +21,18 @@ Errors: ValueError and TypeError for wrong arguments, FileNotFoundError, `octet.
 the argument, what was given and what is allowed.
 """
 
-from . import _octet
-from ._octet import UnsupportedError, Weights, __version__, available_isas, effective_isa, get_num_threads, profiles, rules
-from .arguments import named_types
+from ._octet import UnsupportedError, __version__
+from .arguments import Weights
 from .comparison import Comparison, Difference, compare
-from .contracts import RuleComparison, compare_rules
+from .contracts import RuleComparison, compare_rules, quantize_multiplier, rules
 from .matching import Excluded, Match, match
-from .network import Network, Node, Tensor, refused_nodes
+from .network import Network, Node, Tensor, profiles, refused_nodes, supported_operators
 from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary, concat, conv1d, conv2d, conv3d,
                          conv_transpose1d, conv_transpose2d, conv_transpose3d, dequantize, eltwise, layer_norm, linear,
                          matmul, max_pool1d, max_pool2d, max_pool3d, prelu, quantize, reduce, requantize, resize, softmax,
                          sum)
 from .profiling import Profile, explain, profile
-
-quantize_multiplier, supported_operators = named_types(_octet.quantize_multiplier), named_types(_octet.supported_operators)
-set_max_cpu_isa, set_num_threads = named_types(_octet.set_max_cpu_isa), named_types(_octet.set_num_threads)
-set_verbose = named_types(_octet.set_verbose)
+from .settings import available_isas, effective_isa, get_num_threads, set_max_cpu_isa, set_num_threads, set_verbose
 
 __all__ = [
     "Comparison", "Difference", "Excluded", "Match", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights",

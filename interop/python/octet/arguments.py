@@ -3,29 +3,49 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from operator import index
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _octet
 
 Array = np.ndarray[Any, Any]
-Numbers = Union[None, float, Sequence[float], Array]  # one, or one per channel
-PostOps = Union[None, str, Sequence[Any]]
+Sizes = Union[int, Sequence[int]]  # one, or one per side
+Padding = Union[str, int, Sequence[int], Sequence[Sequence[int]]]
+Numbers = Union[None, float, np.floating[Any], np.integer[Any], Sequence[float], Array]  # one, or one per channel
+Integers = Union[None, int, np.integer[Any], Sequence[int], Array]
+PostOps = Union[None, str, Sequence[Union[str, Sequence[Any]]]]
 
-_WORDS = {word: word for word in (
+_ATTRIBUTES = {name: name for name in (
     "rule", "multiplier", "shift", "scale", "x_scale", "x1_scale", "w_scale", "y_scale", "x_zero_point", "x1_zero_point", "w_zero_point",
     "x_multiplier", "x_shift", "x1_multiplier", "x1_shift", "w_multiplier", "w_shift", "zero_points", "post_ops")}
-_WORDS["zero_point"] = "y_zero_point"
+_ATTRIBUTES["zero_point"] = "y_zero_point"
 
 
-def given(arguments: Dict[str, Any]) -> Dict[str, Any]:
-    """The words among a function's arguments that have a value, as the compiled module calls them."""
+class Weights(_octet.Weights):
+    """Weights that are packed once, for the operations that they are given to again and again.
+
+    - w: the weights, which are not copied; their numbers must not change afterwards.
+
+    >>> w = Weights(np.ones((1, 2), np.int8))
+    >>> w
+    octet.Weights(shape=(1, 2), dtype=int8)
+    """
+
+    def __init__(self, w: ArrayLike) -> None:
+        super().__init__(w)
+
+
+WeightsLike = Union[ArrayLike, Weights]
+
+
+def keywords(arguments: Dict[str, Any]) -> Dict[str, Any]:
+    """The attributes among a function's arguments that have a value, as the compiled module calls them."""
     if "rule" in arguments:
         text("rule", arguments["rule"])
-    return {_WORDS[name]: value for name, value in arguments.items() if value is not None and name in _WORDS}
+    return {_ATTRIBUTES[name]: value for name, value in arguments.items() if value is not None and name in _ATTRIBUTES}
 
 
 def integer(who: str, value: Any, bits: int = 64) -> int:
@@ -61,26 +81,6 @@ def several(who: str, values: Any, what: str = "arrays") -> List[Any]:
     return list(values)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def named_types(function: F) -> F:
-    """A function of the compiled module, whose complaint about an argument's type is one sentence."""
-    @wraps(function)
-    def checked(*values: Any, **words: Any) -> Any:
-        try:
-            return function(*values, **words)
-        except TypeError as e:
-            if "incompatible function arguments" not in str(e):
-                raise
-            given = [repr(value) for value in values] + [f"{word}={value!r}" for word, value in words.items()]
-            allowed = (function.__doc__ or "").splitlines()[0]
-        raise TypeError(f"{function.__name__}({', '.join(given)}) is called, allowed: {allowed}")
-
-    checked.__module__ = __package__  # where pickle finds it
-    return cast(F, checked)
-
-
 def function_last(function: Any, *arrays: Any) -> Any:
     """(arrays…, function), also where the function's name was given first, as in oneDNN."""
     if not isinstance(arrays[0], str) or isinstance(function, str):
@@ -88,19 +88,34 @@ def function_last(function: Any, *arrays: Any) -> Any:
     return (*arrays[1:], function, arrays[0])
 
 
-def sums(x: Any, bias: Any, dtype: Any, words: Dict[str, Any]) -> Any:
+def sums(x: Any, bias: Any, dtype: Any, attributes: Dict[str, Any]) -> Any:
     """dtype of a product: integers without a rule, a scale or a post-op are added up exactly, in int32."""
-    if dtype is not None or words.get("rule") != "automatic" or set(words) - {"rule", "x_zero_point", "w_zero_point"}:
+    if dtype is not None or attributes.get("rule") != "automatic" or set(attributes) - {"rule", "x_zero_point", "w_zero_point"}:
         return dtype
     if np.asarray(x).dtype.kind not in "iu" or (bias is not None and np.asarray(bias).dtype.kind not in "iu"):
         return dtype
-    words["rule"] = "none"
+    attributes["rule"] = "none"
     return "int32"
 
 
 def own_type(x: Array) -> Any:
     """dtype of results that have their input's: float64 is computed as float32."""
     return np.float32 if x.dtype == np.float64 else x.dtype
+
+
+def channels_first(values: Any, layout: str) -> Array:
+    """An image with its channels in dimension 1, where a layout says that they are there or last."""
+    x: Array = np.asarray(values)
+    if text("layout", layout).lower() in ("nchw", "nc", "ncw", "ncdhw"):
+        return x
+    if layout.lower() in ("nhwc", "nwc", "ndhwc"):
+        return np.moveaxis(x, -1, 1)
+    raise ValueError(f"layout is '{layout}', allowed: nchw, nhwc (or ncw, nwc, ncdhw, ndhwc)")
+
+
+def as_given(y: Array, layout: str) -> Array:
+    """A result with its channels in dimension 1 as the layout has it."""
+    return np.moveaxis(y, 1, -1) if layout.lower().endswith("c") and y.ndim > 2 else y
 
 
 def need_rank(x: Array, who: str, lowest: int, highest: int) -> None:

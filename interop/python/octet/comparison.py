@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .arguments import real
 from .drawing import histogram_svg, html_page, pyplot
@@ -109,15 +110,17 @@ def _histogram(ours: Array, theirs: Array) -> Dict[float, int]:
     return {float(v): int(n) for v, n in zip(values, counts)}
 
 
-def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], Array], *values: Any,
-            tolerance: float = 0.0, **feeds: Any) -> Comparison:
+def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], Array], *values: ArrayLike,
+            tolerance: float = 0.0, **feeds: ArrayLike) -> Comparison:
     """Compares a network with what another program computed from the same inputs.
 
+    - net: the network
     - expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the
-      outputs, as an ONNX Runtime session's `run` returns it.
-      Codes of an output are compared as floats with floats.
-    - values, feeds: the inputs, as for a call; without any, those of the last call.
-    - tolerance: of floats, relative to the larger of 1 and the expected number.
+      outputs, as an ONNX Runtime session's `run` returns it. Floats that are expected where the network gives quantized values are
+      compared with what those stand for.
+    - values: the inputs in their order; without any, those of the last call
+    - tolerance: of floats, relative to the larger of 1 and the expected number
+    - feeds: the inputs by name
 
     ``print(octet.compare(net, session.run(None, {"image": x}), x))``
     """

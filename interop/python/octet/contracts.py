@@ -3,15 +3,33 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Sequence, Union
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .arguments import several
+from . import _octet
+from .arguments import real as number, several, text
 from .drawing import html_page, pyplot
-from .network import Network, html_table, progress_bar
+from .network import Model, Network, html_table, progress_bar
+
+
+def rules() -> List[str]:
+    """Names of the rules by which accumulators become quantized values (doc/contracts.md)."""
+    return _octet.rules()
+
+
+def quantize_multiplier(real: float, rule: str = "tflite_2step") -> Tuple[int, int]:
+    """(multiplier, shift) of a real factor, as the rule's framework derives them.
+
+    - real: the factor, as x_scale * w_scale / y_scale
+    - rule: a rule with fixed-point multipliers
+
+    >>> quantize_multiplier(0.5)
+    (1073741824, 0)
+    """
+    return _octet.quantize_multiplier(number("real", real), text("rule", rule))
 
 
 @dataclass(frozen=True)
@@ -74,11 +92,16 @@ class RuleComparison:
         return axes
 
 
-def compare_rules(model: Union[str, bytes, "os.PathLike[str]"], *values: Any, rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"),
-                  base: str = "automatic", progress: bool = False, **feeds: Any) -> RuleComparison:
+def compare_rules(model: Model, *values: ArrayLike, rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"),
+                  base: str = "automatic", progress: bool = False, **feeds: ArrayLike) -> RuleComparison:
     """Runs a network under several contracts and counts, operator by operator, the codes that differ from those under `base`.
 
-    values, feeds: the inputs, as for a call; zeros by default. progress: a bar of tqdm, where that is installed.
+    - model: a .tflite network, as `octet.Network` takes it
+    - values: the inputs in their order, zeros by default
+    - rules: names of `octet.rules()`
+    - base: the rule that the others are compared with
+    - progress: shows a bar of tqdm, where that is installed
+    - feeds: the inputs by name
 
     >>> found = compare_rules("examples/digits/digits_int8.tflite", np.arange(64, dtype=np.int8).reshape(1, 8, 8, 1))
     >>> found.rules

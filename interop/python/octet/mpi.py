@@ -13,14 +13,15 @@ as an operation on single elements, makes the same codes of them. Floats lose th
 
 from __future__ import annotations
 
-from typing import Any, Dict
+import inspect
+from typing import Any, Dict, Optional
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import ArrayLike, DTypeLike
 
 from . import operations
-from ._octet import Weights
-from .operations import Array
+from .arguments import Array, Integers, Numbers, PostOps, Weights
 
 __all__ = ["ColumnLinear", "RowLinear", "part_of"]
 
@@ -44,42 +45,57 @@ def _of_channels(value: Any, part: slice) -> Any:
 
 
 _PER_CHANNEL = ("multiplier", "shift", "scale", "w_scale")
+_KEYWORDS = {name for name, p in inspect.signature(operations.linear).parameters.items() if p.kind is p.KEYWORD_ONLY}
 
 
 class ColumnLinear:
     """A linear layer of which each process computes a part of the outputs: no communication."""
 
-    def __init__(self, comm: Any, w: Any, bias: Any = None, **words: Any) -> None:
-        """w: codes (n, k); bias and words as for `octet.linear`, of the whole layer."""
-        w = np.asarray(w)
-        part = part_of(w.shape[0], comm.rank, comm.size)
-        self.weights = Weights(np.ascontiguousarray(w[part]))
+    def __init__(self, comm: Any, w: ArrayLike, bias: Optional[ArrayLike] = None, *, dtype: DTypeLike = None, rule: str = "automatic",
+                 multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, w_scale: Numbers = None,
+                 y_scale: Numbers = None, x_zero_point: Integers = None, w_zero_point: Integers = None, zero_point: Integers = None,
+                 post_ops: PostOps = None) -> None:
+        """All arguments are those of `octet.linear` for the whole layer, the same on all processes.
+
+        - comm: a communicator of mpi4py
+        - w: quantized values (n, k)
+        """
+        arguments = {name: value for name, value in locals().items() if name in _KEYWORDS and value is not None}
+        weights = np.asarray(w)
+        part = part_of(weights.shape[0], comm.rank, comm.size)
+        self.weights = Weights(np.ascontiguousarray(weights[part]))
         self.bias = None if bias is None else np.asarray(bias)[part]
-        self.words = {k: _of_channels(v, part) if k in _PER_CHANNEL else v for k, v in words.items()}
+        self.keywords = {name: _of_channels(value, part) if name in _PER_CHANNEL else value for name, value in arguments.items()}
 
     def __call__(self, x: Any) -> Array:
         """x (…, k), the same on all processes; the result is this process's part of the codes (…, n)."""
-        return operations.linear(x, self.weights, self.bias, **self.words)
+        return operations.linear(x, self.weights, self.bias, **self.keywords)
 
 
 class RowLinear:
     """A linear layer of which each process computes a part of every sum: one MPI_Allreduce of s32, then the rule."""
 
-    def __init__(self, comm: Any, w: Any, bias: Any = None, *, dtype: Any = "int8", x_zero_point: int = 0, scatter: bool = False,
-                 **words: Any) -> None:
-        """w: codes (n, k); bias and words as for `octet.linear`, of the whole layer.
+    def __init__(self, comm: Any, w: ArrayLike, bias: Optional[ArrayLike] = None, *, dtype: DTypeLike = "int8", rule: str = "automatic",
+                 multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, w_scale: Numbers = None,
+                 y_scale: Numbers = None, x_zero_point: Integers = 0, zero_point: Integers = None, post_ops: PostOps = None,
+                 scatter: bool = False) -> None:
+        """All arguments but the last are those of `octet.linear` for the whole layer, the same on all processes.
 
-        scatter: MPI_Reduce_scatter gives each process the sums of some rows, and after the rule codes are gathered: 5 bytes travel instead
-        of 8 where codes have one. Where there are fewer rows than processes it is MPI_Allreduce all the same.
+        - comm: a communicator of mpi4py
+        - w: quantized values (n, k)
+        - scatter: MPI_Reduce_scatter gives each process the sums of some rows, and after the rule the results are gathered: 5 bytes travel
+          instead of 8 where results have one. Where there are fewer rows than processes it is MPI_Allreduce all the same.
         """
-        self.comm, self.words, self.dtype, self.scatter = comm, words, dtype, scatter
-        w = np.asarray(w)
-        self.part = part_of(w.shape[1], comm.rank, comm.size)
-        self.weights = Weights(np.ascontiguousarray(w[:, self.part]))
+        own = {"dtype", "x_zero_point"}
+        self.keywords = {name: value for name, value in locals().items() if name in _KEYWORDS - own and value is not None}
+        self.comm, self.dtype, self.scatter = comm, dtype, scatter
+        weights = np.asarray(w)
+        self.part = part_of(weights.shape[1], comm.rank, comm.size)
+        self.weights = Weights(np.ascontiguousarray(weights[:, self.part]))
         self.x_zero_point = x_zero_point
         # In float rules the bias is not a part of the integer sum: f32_v3 adds it behind the scale, f32 to the sum as a float.
         self.bias = None if bias is None else np.asarray(bias)
-        self.is_bias_of_reals = words.get("rule", "automatic") in ("f32", "f32_v3", "automatic")
+        self.is_bias_of_reals = rule in ("f32", "f32_v3", "automatic")
         self.seconds_in_mpi = 0.0
 
     def __call__(self, x: Any) -> Array:
@@ -113,22 +129,22 @@ class RowLinear:
         return y.reshape(sums.shape)
 
     def _codes(self, sums: Array) -> Array:
-        words: Dict[str, Any] = dict(self.words)
-        zero_point = words.pop("zero_point", 0)
-        if "w_scale" in words:  # the accumulator's scale; a reorder has no weights
-            words["x_scale"] = np.float32(words.get("x_scale", 1)) * np.asarray(words.pop("w_scale"), np.float32)
+        keywords: Dict[str, Any] = dict(self.keywords)
+        zero_point = keywords.pop("zero_point", 0)
+        if "w_scale" in keywords:  # the accumulator's scale; a reorder has no weights
+            keywords["x_scale"] = np.float32(keywords.get("x_scale", 1)) * np.asarray(keywords.pop("w_scale"), np.float32)
         axis = sums.ndim - 1
-        if words.get("rule", "automatic") == "none":
+        if keywords.get("rule", "automatic") == "none":
             return sums if np.dtype(self.dtype) == np.int32 else operations.requantize(sums, rule="none", dtype=self.dtype)
         if self.bias is None or not self.is_bias_of_reals:
-            return operations.requantize(sums, axis=axis, dtype=self.dtype, zero_point=zero_point, **words)
-        return self._with_real_bias(sums, words, zero_point, axis)
+            return operations.requantize(sums, axis=axis, dtype=self.dtype, zero_point=zero_point, **keywords)
+        return self._with_real_bias(sums, keywords, zero_point, axis)
 
-    def _with_real_bias(self, sums: Array, words: Dict[str, Any], zero_point: int, axis: int) -> Array:
+    def _with_real_bias(self, sums: Array, keywords: Dict[str, Any], zero_point: int, axis: int) -> Array:
         assert self.bias is not None
         bias = self.bias.astype(np.float32).reshape((1,) * axis + (-1,))
-        if "x_scale" in words or "y_scale" in words:  # f32_v3
-            words["post_ops"] = [("add", bias)] + list(words.get("post_ops", []))
-            return operations.requantize(sums, axis=axis, dtype=self.dtype, zero_point=zero_point, **words)
+        if "x_scale" in keywords or "y_scale" in keywords:  # f32_v3
+            keywords["post_ops"] = [("add", bias)] + list(keywords.get("post_ops", []))
+            return operations.requantize(sums, axis=axis, dtype=self.dtype, zero_point=zero_point, **keywords)
         reals = operations.binary(operations.requantize(sums, rule="f32", scale=1, dtype="float32"), bias, "add", rule="f32")
-        return operations.requantize(reals, axis=axis, dtype=self.dtype, zero_point=zero_point, **words)
+        return operations.requantize(reals, axis=axis, dtype=self.dtype, zero_point=zero_point, **keywords)

@@ -6,15 +6,39 @@ from __future__ import annotations
 import errno
 import html
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _octet
 from .arguments import integer, text
 
 if TYPE_CHECKING:
     from .profiling import Profile
+
+
+class SerializesItself(Protocol):
+    """An onnx.ModelProto of any version of protobuf."""
+
+    def SerializeToString(self) -> bytes:
+        """The bytes of a file."""
+
+
+Model = Union[str, bytes, bytearray, memoryview, "os.PathLike[str]", SerializesItself]
+
+
+def profiles() -> List[str]:
+    """Names of the runtimes whose bytes networks can give (`profile` of `octet.Network`) and of libraries."""
+    return _octet.profiles()
+
+
+def supported_operators(framework: str) -> List[str]:
+    """Names of the operators that networks may have.
+
+    - framework: "tflite" or "onnx"
+    """
+    return _octet.supported_operators(text("framework", framework))
 
 
 class Tensor(NamedTuple):
@@ -35,7 +59,7 @@ class Tensor(NamedTuple):
 
 
 class Node(NamedTuple):
-    """An operator as it runs: `op` lists those that were joined, `number` is that of the first in the file."""
+    """An operator as it runs: `op` lists those that were fused, `number` is that of the first in the file."""
 
     number: int
     op: str
@@ -73,15 +97,16 @@ def _dimensions(values: Any) -> Dict[str, int]:
 class Network(_octet.Network):
     """A network that runs.
 
-    - model: path of a .tflite or .onnx file or of a saved plan, the file's bytes (also a bytearray or a memoryview), or an onnx.ModelProto.
-    - batch: first dimension of the inputs; 0: as in the file.
-    - threads: of this network; 0: `octet.set_num_threads`, 1: the calling thread alone.
-    - rule: contract of convolutions and matrix products (`octet.rules()`); "automatic": the framework's own.
-    - fusion: joins operators where no byte changes.
-    - shapes, dimensions: sizes of inputs by name, and of dimensions that the file names.
-    - progress: called with (done, what) while it loads; True: a bar of tqdm, where that is installed.
-    - profile: the runtime whose bytes a .tflite network gives, a name of `octet.profiles()`; empty: the framework's default.
-    - memory_limit: bytes that weights and buffers may take; 0: no limit.
+    - model: path of a .tflite or .onnx file or of a saved plan, the file's bytes (also a bytearray or a memoryview), or an onnx.ModelProto
+    - batch: first dimension of the inputs; 0: as in the file
+    - threads: of this network; 0: as `octet.set_num_threads` says, 1: the calling thread alone
+    - rule: of convolutions and matrix products, a name of `octet.rules()`; "automatic": the framework's own
+    - fusion: fuses operators where no byte changes
+    - shapes: sizes of inputs by name
+    - dimensions: sizes of dimensions that the file names
+    - progress: called with (done, what) while it loads; True: shows a bar of tqdm, where that is installed
+    - memory_limit: bytes that weights and buffers may take; 0: no limit
+    - profile: the runtime whose bytes a .tflite network gives, a name of `octet.profiles()`; empty: the framework's default
 
     Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``.
     The result is one array, or a tuple where there are several outputs. An input of codes takes codes, or floats, which are quantized with
@@ -92,7 +117,7 @@ class Network(_octet.Network):
     are fixed until `resize` changes them.
     """
 
-    def __init__(self, model: Any, *, batch: int = 0, threads: int = 0,
+    def __init__(self, model: Model, *, batch: int = 0, threads: int = 0,
                  rule: str = "automatic", fusion: bool = True, shapes: Mapping[str, Sequence[int]] = {},
                  dimensions: Mapping[str, int] = {},
                  progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0,
@@ -114,11 +139,11 @@ class Network(_octet.Network):
 
     def __reduce__(self) -> Any:
         """Pickled, it is the bytes of its model, so that another process, or machine, makes it anew."""
-        model, words = self._made
+        model, options = self._made
         if not isinstance(model, bytes):
             with open(model, "rb") as file:
                 model = file.read()
-        return _made_again, (model, {**words, **self._sizes})
+        return _made_again, (model, {**options, **self._sizes})
 
     @property
     def inputs(self) -> List[Tensor]:
@@ -135,8 +160,12 @@ class Network(_octet.Network):
         """Its operators in the order of execution, with what each runs on."""
         return [Node(**node) for node in self._nodes]
 
-    def run(self, feeds: Any, outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
-        """Outputs by name for inputs by name, or for the array of an only input; `outputs` selects some."""
+    def run(self, feeds: Union[ArrayLike, Mapping[str, ArrayLike]], outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
+        """Runs it: outputs by name.
+
+        - feeds: the inputs by name, or the array of an only input
+        - outputs: names of those that are wanted; none: all
+        """
         if not isinstance(feeds, Mapping):
             if len(self.inputs) != 1:
                 raise TypeError(f"feeds is no dict, and the network takes {len(self.inputs)} inputs: "
@@ -154,12 +183,20 @@ class Network(_octet.Network):
         """Ends the network: its memory goes back, and calls are errors."""
         self.close()
 
-    def trace(self, *values: Any, **feeds: Any) -> Dict[str, np.ndarray[Any, Any]]:
-        """Every tensor that an operator writes, by name. Joined operators write one; fusion=False shows all."""
-        return super().trace(self._by_name(values, feeds))
+    def trace(self, *values: ArrayLike, **feeds: ArrayLike) -> Dict[str, np.ndarray[Any, Any]]:
+        """Runs it: every tensor that an operator writes, by name. Fused operators write one; a network made with fusion=False shows all.
+
+        - values: the inputs in their order
+        - feeds: the inputs by name; those that are not given are zero
+        """
+        return self._trace(self._by_name(values, feeds))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes it with its packed weights and plans, for a start in milliseconds: `octet.Network(path)`."""
+        """Writes it with its packed weights and plans, for a start in milliseconds: `octet.Network(path)`, on machines with this
+        instruction set and with this version of the library. Keep the model.
+
+        - path: of the new file
+        """
         folder = os.path.dirname(os.path.abspath(_path("path", path)))
         if not os.path.isdir(folder):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
@@ -170,10 +207,14 @@ class Network(_octet.Network):
         """Gives it other sizes; what is not said is as in the file. State and contents are lost.
 
         It waits for calls that run, and calls that begin meanwhile wait for it.
+
+        - batch: first dimension of the inputs; 0: as in the file
+        - shapes: sizes of inputs by name
+        - dimensions: sizes of dimensions that the file names
         """
         super().resize(batch=integer("batch", batch), shapes=_shapes(shapes), dimensions=_dimensions(dimensions))
 
-    def profile(self, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> "Profile":
+    def profile(self, *values: ArrayLike, repeat: int = 10, progress: bool = False, **feeds: ArrayLike) -> "Profile":
         """Times of its operators; see `octet.profile`."""
         from .profiling import profile
         return profile(self, *values, repeat=repeat, progress=progress, **feeds)
@@ -182,6 +223,14 @@ class Network(_octet.Network):
         """What each operator runs on, and why, as a table."""
         from .profiling import explain
         return explain(self)
+
+    def reset_state(self) -> None:
+        """Makes the state of recurrent operators as it is before the first call."""
+        super().reset_state()
+
+    def close(self) -> None:
+        """Gives its memory back. Calls are errors from then on."""
+        super().close()
 
     def _by_name(self, values: Sequence[Any], feeds: Mapping[str, Any]) -> Dict[str, Any]:
         """Inputs by name; what is not given is zero."""
@@ -206,7 +255,10 @@ class Network(_octet.Network):
 
 
 def refused_nodes(model: Union[str, "os.PathLike[str]"]) -> List[Tuple[int, str]]:
-    """(number, reason) of each node for which octet.Network would refuse a file; none: it runs."""
+    """(number, reason) of each node for which octet.Network would refuse a file; none: it runs.
+
+    - model: path of a .tflite or .onnx file
+    """
     _need_file(_path("model", model))
     return _octet.refused_nodes(model)
 
@@ -231,7 +283,7 @@ def _need_file(path: Union[str, "os.PathLike[str]"]) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
 
 
-def _path_or_bytes(model: Any) -> Union[str, bytes, "os.PathLike[str]"]:
+def _path_or_bytes(model: Model) -> Union[str, bytes, "os.PathLike[str]"]:
     """Whatever holds a model, as the compiled module takes it. A ModelProto of any version of protobuf serializes itself."""
     if hasattr(model, "SerializeToString"):
         return bytes(model.SerializeToString())
@@ -249,8 +301,8 @@ def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
-def _made_again(model: bytes, words: Dict[str, Any]) -> Network:
-    return Network(model, **words)
+def _made_again(model: bytes, options: Dict[str, Any]) -> Network:
+    return Network(model, **options)
 
 
 class progress_bar:

@@ -11,7 +11,7 @@ Octet computes the quantized parts of the model with the bytes of ONNX Runtime 1
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from . import _octet  # the library lies beside those that this module needs
 
@@ -47,13 +47,28 @@ def register(name: str = "octet") -> None:
         onnxruntime.register_execution_provider_library(name, library_path())
 
 
-def session_options(options: Optional[Any] = None, **provider: Any) -> Any:
-    """Session options with the provider; `options` are the caller's own onnxruntime.SessionOptions, which are changed and returned.
+def session_options(options: Optional[Any] = None, *, threads: Optional[int] = None, claim: Optional[str] = None, log: Union[None, bool, int] = None,
+                    cache_dir: Union[None, str, "os.PathLike[str]"] = None, memory_limit: Optional[int] = None, minimum: Optional[int] = None,
+                    profile: Optional[str] = None) -> Any:
+    """Session options with the provider. None: the provider's default (doc/onnxruntime.md).
 
-    `provider`: its options, as threads=1, claim="all", cache_dir="/var/cache/plans", log=1, memory_limit=10**9, minimum=1 (doc/onnxruntime.md)."""
+    - options: the caller's own onnxruntime.SessionOptions, which are changed and returned; None: new ones
+    - threads: of Octet; 0: as many as the process may use
+    - claim: "quantized", or "all", which also takes groups of floats
+    - log: 1 reports what is taken and what is left
+    - cache_dir: a directory that keeps plans for later sessions
+    - memory_limit: bytes that a part may take; 0: no limit
+    - minimum: fewest nodes of a part without a product of quantized values
+    - profile: the runtime whose bytes Octet gives
+    """
+    given = {name: value for name, value in locals().items() if name != "options" and value is not None}
     import onnxruntime
     register()
     devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == ep_name()]
     chosen = onnxruntime.SessionOptions() if options is None else options
-    chosen.add_provider_for_devices(devices, {key: str(value) for key, value in provider.items()})
+    chosen.add_provider_for_devices(devices, {name: _text(value) for name, value in given.items()})
     return chosen
+
+
+def _text(value: Any) -> str:
+    return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(int(value) if isinstance(value, bool) else value)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import html
 from typing import Any, Dict, List
 
+from numpy.typing import ArrayLike
+
 from .drawing import graph_svg, html_page, pyplot
 from .arguments import integer
 from .network import Network, Node, need_network, progress_bar
@@ -70,10 +72,14 @@ class Profile:
         return self.to_html()
 
 
-def profile(net: Network, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> Profile:
-    """Runs a network `repeat` times, after a warm-up, with these inputs (zeros by default), and takes the median of each operator.
+def profile(net: Network, *values: ArrayLike, repeat: int = 10, progress: bool = False, **feeds: ArrayLike) -> Profile:
+    """Runs a network several times, after a warm-up, and takes the median time of each operator.
 
-    progress: a bar of tqdm, where that is installed.
+    - net: the network
+    - values: the inputs in their order, zeros by default
+    - repeat: runs
+    - progress: shows a bar of tqdm, where that is installed
+    - feeds: the inputs by name
     """
     need_network(net)
     if integer("repeat", repeat, 32) < 1:
@@ -91,7 +97,10 @@ def profile(net: Network, *values: Any, repeat: int = 10, progress: bool = False
 
 
 def explain(net: Network) -> str:
-    """What each operator runs on, with its plan and what was refused."""
+    """What each operator runs on, with its plan and what was refused.
+
+    - net: the network
+    """
     need_network(net)
     lines = []
     for node in net.nodes:

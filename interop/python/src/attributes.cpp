@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attributes.hpp"
 
-#include <pybind11/stl.h>
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -53,17 +51,17 @@ template <typename T> std::vector<T> numbers(const py::handle &value, const std:
     return values;
 }
 
-/// Asks the options for words, so that what nobody asked for is not known.
+/// Keyword arguments that are taken one by one, so that what nobody took is not known.
 class reader {
 public:
-    explicit reader(const py::dict &options) : options_(options), left_(options.size()) {}
+    explicit reader(const py::dict &keywords) : keywords_(keywords), left_(keywords.size()) {}
 
     /// None counts as absent.
-    std::optional<py::object> take(const std::string &word) {
-        if (left_ == 0) // most calls have one or two words
+    std::optional<py::object> take(const std::string &name) {
+        if (left_ == 0) // most calls have one or two
             return {};
-        asked_.push_back(word);
-        PyObject *value = PyDict_GetItemString(options_.ptr(), word.c_str());
+        asked_.push_back(name);
+        PyObject *value = PyDict_GetItemString(keywords_.ptr(), name.c_str());
         if (value == nullptr)
             return {};
         left_--;
@@ -74,13 +72,13 @@ public:
     void finish() const {
         if (left_ == 0)
             return;
-        for (const auto &[word, value] : options_)
-            if (std::find(asked_.begin(), asked_.end(), py::cast<std::string>(word)) == asked_.end())
-                throw py::type_error("unknown argument '" + py::cast<std::string>(word) + "'");
+        for (const auto &[name, value] : keywords_)
+            if (std::find(asked_.begin(), asked_.end(), py::cast<std::string>(name)) == asked_.end())
+                throw py::type_error("unknown argument '" + py::cast<std::string>(name) + "'");
     }
 
 private:
-    const py::dict &options_;
+    const py::dict &keywords_;
     std::size_t left_;
     std::vector<std::string> asked_;
 };
@@ -97,9 +95,11 @@ fixed_point_multiplier one_multiplier(const py::handle &multiplier, const py::ha
 
 int mask_of(std::size_t count, int channel_mask) { return count == 1 ? 0 : channel_mask; }
 
-void set_rule(primitive_attr &attr, reader &options, int dst_mask) {
-    const auto name = options.take("rule"), multiplier = options.take("multiplier"),
-               shift = options.take("shift"), scale = options.take("scale");
+void set_rule(primitive_attr &attr, reader &keywords, int dst_mask) {
+    const auto name = keywords.take("rule"), multiplier = keywords.take("multiplier"),
+               shift = keywords.take("shift"), scale = keywords.take("scale");
+    if (name && !py::isinstance<py::str>(*name))
+        throw py::type_error("rule is " + py::cast<std::string>(py::repr(*name)) + ", allowed: a name");
     const requantization_rule rule =
         name ? requantization_rule_from_string(py::cast<std::string>(*name).c_str())
              : requantization_rule::automatic;
@@ -145,8 +145,8 @@ struct side {
 };
 
 /// multiplier and shift of `prefix`: neither, or both.
-std::optional<fixed_point_multiplier> input_multiplier(reader &options, const std::string &prefix) {
-    const auto multiplier = options.take(prefix + "multiplier"), shift = options.take(prefix + "shift");
+std::optional<fixed_point_multiplier> input_multiplier(reader &keywords, const std::string &prefix) {
+    const auto multiplier = keywords.take(prefix + "multiplier"), shift = keywords.take(prefix + "shift");
     if (!multiplier && !shift)
         return {};
     if (!multiplier || !shift)
@@ -154,23 +154,23 @@ std::optional<fixed_point_multiplier> input_multiplier(reader &options, const st
     return one_multiplier(*multiplier, *shift, prefix);
 }
 
-void set_sides(primitive_attr &attr, reader &options, const channel_masks &masks) {
+void set_sides(primitive_attr &attr, reader &keywords, const channel_masks &masks) {
     for (const side &s : {side{"x_scale", "x_zero_point", OCTET_ARG_SRC, masks.src},
                           side{"x1_scale", "x1_zero_point", OCTET_ARG_SRC_1, masks.src},
                           side{"w_scale", "w_zero_point", OCTET_ARG_WEIGHTS, masks.weights},
                           side{"y_scale", "y_zero_point", OCTET_ARG_DST, masks.dst}}) {
-        if (const auto scale = options.take(s.scale)) {
+        if (const auto scale = keywords.take(s.scale)) {
             const auto values = numbers<float>(*scale, s.scale);
             attr.set_scales(s.arg, mask_of(values.size(), s.mask), values);
         }
-        if (const auto zero_point = options.take(s.zero_point)) {
+        if (const auto zero_point = keywords.take(s.zero_point)) {
             const auto values = numbers<std::int32_t>(*zero_point, s.zero_point);
             attr.set_zero_points(s.arg, mask_of(values.size(), s.mask), values);
         }
     }
     for (const auto &[prefix, arg] : {std::pair("x_", OCTET_ARG_SRC), std::pair("x1_", OCTET_ARG_SRC_1),
                                       std::pair("w_", OCTET_ARG_WEIGHTS)})
-        if (const auto factor = input_multiplier(options, prefix))
+        if (const auto factor = input_multiplier(keywords, prefix))
             attr.set_input_multiplier(arg, *factor);
 }
 
@@ -183,8 +183,8 @@ template <typename T> std::vector<T> per_source(const py::object &value, std::si
     return values;
 }
 
-void set_sources(primitive_attr &attr, reader &options, std::size_t count) {
-    const auto scales = options.take("scales"), zero_points = options.take("zero_points");
+void set_sources(primitive_attr &attr, reader &keywords, std::size_t count) {
+    const auto scales = keywords.take("scales"), zero_points = keywords.take("zero_points");
     if (scales) {
         const auto values = per_source<float>(*scales, count, "scales");
         for (std::size_t i = 0; i < count; i++)
@@ -309,14 +309,14 @@ private:
 
 } // namespace
 
-attributes attributes_of(const py::dict &options, const channel_masks &masks, std::size_t sources) {
+attributes attributes_of(const py::dict &given, const channel_masks &masks, std::size_t sources) {
     attributes result;
-    reader words(options);
-    set_rule(result.attr, words, masks.dst);
-    set_sides(result.attr, words, masks);
+    reader keywords(given);
+    set_rule(result.attr, keywords, masks.dst);
+    set_sides(result.attr, keywords, masks);
     if (sources > 0)
-        set_sources(result.attr, words, sources);
-    if (const auto stages = words.take("post_ops")) {
+        set_sources(result.attr, keywords, sources);
+    if (const auto stages = keywords.take("post_ops")) {
         chain c(result);
         if (py::isinstance<py::str>(*stages))
             c.append(*stages);
@@ -328,7 +328,7 @@ attributes attributes_of(const py::dict &options, const channel_masks &masks, st
                 c.append(stage);
         c.finish();
     }
-    words.finish();
+    keywords.finish();
     return result;
 }
 

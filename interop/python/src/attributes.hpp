@@ -21,11 +21,11 @@ struct attributes {
     std::optional<py::array> begins_as; ///< what a sum post-op adds to
 };
 
-/// `options` is a dict with the words of the C++ API, all of which may be absent or None: rule, multiplier, shift,
+/// `given` has keyword arguments of octet.operations, all of which may be absent or None: rule, multiplier, shift,
 /// scale, x_scale, x1_scale, w_scale, y_scale, x_zero_point, x1_zero_point, w_zero_point, y_zero_point, x_multiplier,
 /// x_shift, x1_multiplier, x1_shift, w_multiplier, w_shift, post_ops. Operations on a list of `sources` have scales and
-/// zero_points, one each. Throws TypeError for another word.
-attributes attributes_of(const py::dict &options, const channel_masks &masks, std::size_t sources = 0);
+/// zero_points, one each. Throws TypeError for another name.
+attributes attributes_of(const py::dict &given, const channel_masks &masks, std::size_t sources = 0);
 
 /// An algorithm by its name without the family's prefix: ("pooling_", "max").
 algorithm algorithm_of(const std::string &family, const std::string &name);

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matching.hpp"
 
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
 #include <cstring>
+#include <pybind11/numpy.h>
 
 #include "arrays.hpp"
 #include "match/finder.hpp"

@@ -4,29 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network.hpp"
 
-#include <pybind11/functional.h>
-#include <pybind11/stl.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 namespace octet::python {
 namespace {
-
-const std::string &name_at(const network &net, int index) {
-    return net.get_graph().tensors[static_cast<std::size_t>(index)].name;
-}
-
-bool has_state(const network &net) {
-    const auto &tensors = net.get_graph().tensors;
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [](const model::tensor &t) { return t.is_variable && !t.is_constant; });
-}
-
-/// Contexts of one network, and sizes of calls that are remembered: as many as plans.
-constexpr std::size_t most_contexts = 16;
-
-network_sizes sizes_of(const network_options &o) { return {o.batch, o.shapes, o.dimensions}; }
 
 /// A tensor between two operators.
 struct traced_tensor {
@@ -50,39 +33,6 @@ traced_tensor copy_of(const tensor_view &t) {
         attr.set_requantization(requantization_rule::none);
     reorder(from, to, attr).execute(stream(to.get_engine()), from, to);
     return copy;
-}
-
-py::object scalar_or_none(const std::vector<float> &v) {
-    return v.size() == 1 ? py::object(py::float_(v[0])) : py::object(py::none());
-}
-
-/// Names of a node's tensors.
-std::vector<std::string> names_of(const network &net, const std::vector<int> &tensors) {
-    std::vector<std::string> names;
-    for (const int t : tensors)
-        if (t >= 0)
-            names.push_back(name_at(net, t));
-    return names;
-}
-
-struct node_info {
-    int number;
-    std::string op;
-    std::vector<std::string> inputs, outputs;
-    memory::dims shape;
-    std::string implementation, explanation;
-};
-
-node_info info_of(const network &net, std::size_t i) {
-    const model::graph &g = net.get_graph();
-    const model::node &n = g.nodes[i];
-    return {model::node_number(g, i),
-            model::operator_text(n),
-            names_of(net, n.inputs),
-            names_of(net, n.outputs),
-            n.outputs.empty() ? memory::dims() : g.tensors[static_cast<std::size_t>(n.outputs[0])].dims,
-            net.implementation(i),
-            net.explain(i)};
 }
 
 /// The caller's arrays must not be seen by later runs.
@@ -110,219 +60,6 @@ template <typename Inputs> void set_inputs(network &net, const Inputs &given) {
 }
 
 } // namespace
-
-/// A turn and a context for the time of a call, without Python's lock.
-class python_network::lease {
-public:
-    explicit lease(python_network &owner) : lease(owner, *owner.open_description()) {}
-    lease(python_network &owner, const description &d) : lease(owner, d.sizes, d.key) {}
-    lease(python_network &owner, network_sizes sizes, std::string key)
-        : turn_(owner.turns_), owner_(owner), key_(std::move(key)), context_(owner.take(sizes, key_)) {}
-    ~lease() { owner_.give_back(context_, key_); }
-    network &operator*() const { return *context_; }
-    network *operator->() const { return context_; }
-
-private:
-    const py::gil_scoped_release release_;
-    const turns::call turn_;
-    python_network &owner_;
-    const std::string key_;
-    network *const context_;
-};
-
-python_network::python_network(network first)
-    : first_(std::move(first)), framework_(first_.get_graph().framework), has_state_(has_state(first_)),
-      description_(describe(first_, sizes_of(first_.options()))), free_{{description_->key, &first_}} {}
-
-std::shared_ptr<const python_network::description> python_network::describe(const network &net,
-                                                                            const network_sizes &sizes) {
-    const model::graph &g = net.get_graph();
-    const auto port_of = [&](const tensor_view &t) {
-        port p{t.name(), t.dims(), t.data_type(), t.quantization(), std::vector<bool>(t.dims().size())};
-        const auto &names = g.tensors[static_cast<std::size_t>(t.index())].dim_names;
-        for (std::size_t d = 0; d < std::min(names.size(), p.is_open.size()); d++)
-            p.is_open[d] = !names[d].empty();
-        return p;
-    };
-    auto d = std::make_shared<description>();
-    d->sizes = sizes;
-    for (std::size_t i = 0; i < net.input_count(); i++) {
-        d->inputs.push_back(port_of(net.input(i)));
-        d->key += model::to_text(d->inputs[i].dims) + ' ';
-    }
-    for (std::size_t i = 0; i < net.output_count(); i++)
-        d->outputs.push_back(port_of(net.output(i)));
-    return d;
-}
-
-bool python_network::port::takes(const memory::dims &given) const {
-    if (given.size() != dims.size())
-        return false;
-    for (std::size_t d = 0; d < dims.size(); d++)
-        if (is_open[d] ? given[d] < 1 : given[d] != dims[d])
-            return false;
-    return true;
-}
-
-std::string python_network::port::allowed() const {
-    std::string text;
-    for (std::size_t d = 0; d < dims.size(); d++)
-        text += (d ? "x" : "") + (is_open[d] ? "*" : std::to_string(dims[d]));
-    return text.empty() ? "scalar" : text;
-}
-
-bool python_network::description::has_open_sizes() const {
-    return std::any_of(inputs.begin(), inputs.end(), [](const port &p) {
-        return std::any_of(p.dims.begin(), p.dims.end(), [](dim_t d) { return d < 0; });
-    });
-}
-
-bool python_network::description::has_dims_of(const description &other) const {
-    const auto have_equal_dims = [](const std::vector<port> &a, const std::vector<port> &b) {
-        return std::equal(a.begin(), a.end(), b.begin(),
-                          [](const port &p, const port &q) { return p.dims == q.dims; });
-    };
-    return this == &other ||
-           (have_equal_dims(inputs, other.inputs) && have_equal_dims(outputs, other.outputs));
-}
-
-/// In a turn. Of contexts in other sizes the one that was not used for longest gets these, once there are many.
-network *python_network::take(const network_sizes &sizes, const std::string &key) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (has_state_)
-        returned_.wait(lock, [&] { return !free_.empty(); });
-    const auto fits = [&](const auto &context) { return context.first == key; };
-    if (const auto found = std::find_if(free_.rbegin(), free_.rend(), fits); found != free_.rend()) {
-        network *const context = found->second;
-        free_.erase(std::next(found).base());
-        return context;
-    }
-    const auto oldest = std::find_if(free_.begin(), free_.end(),
-                                     [&](const auto &context) { return context.second != &first_; });
-    network *context = nullptr;
-    if (oldest != free_.end() && others_.size() >= most_contexts) {
-        context = oldest->second;
-        free_.erase(oldest);
-    } else {
-        others_.push_back(std::make_unique<network>(first_.new_context()));
-        context = others_.back().get();
-    }
-    lock.unlock(); // a plan for other sizes may tell `progress`, which waits for Python's lock
-    try {
-        context->resize(sizes);
-    } catch (...) {
-        give_back(context, "");
-        throw;
-    }
-    return context;
-}
-
-void python_network::give_back(network *context, const std::string &key) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.emplace_back(key, context);
-    returned_.notify_one();
-}
-
-void python_network::resize(const network_sizes &sizes) {
-    open_description();
-    const py::gil_scoped_release release;
-    const turns::change turn(turns_);
-    first_.resize(sizes);
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        others_.clear();
-        free_ = {{"", &first_}};
-    }
-    auto now = describe(first_, sizes);
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        free_.front().first = now->key;
-    }
-    const py::gil_scoped_acquire python;
-    description_ = std::move(now);
-}
-
-void python_network::reset_state() {
-    const py::gil_scoped_release release;
-    const turns::change turn(turns_);
-    first_.reset_state();
-}
-
-/// Waits for calls that run; what is left is a network of nothing, which no call reaches.
-void python_network::close() {
-    is_closed_ = true;
-    const py::gil_scoped_release release;
-    const turns::change turn(turns_);
-    model::graph nothing;
-    nothing.framework = "tflite";
-    first_ = network(std::move(nothing));
-    const std::lock_guard<std::mutex> lock(mutex_);
-    others_.clear();
-    free_ = {{"", &first_}};
-}
-
-void python_network::save(const std::string &path) {
-    open_description();
-    const py::gil_scoped_release release;
-    const turns::call turn(turns_);
-    first_.save(path);
-}
-
-std::size_t python_network::buffer_bytes() {
-    const py::gil_scoped_release release;
-    const turns::call turn(turns_);
-    return first_.buffer_bytes().first;
-}
-
-py::list python_network::nodes() {
-    open_description();
-    std::vector<node_info> infos;
-    {
-        const py::gil_scoped_release release;
-        const turns::call turn(turns_);
-        for (std::size_t i = 0; i < first_.get_graph().nodes.size(); i++)
-            infos.push_back(info_of(first_, i));
-    }
-    py::list all;
-    for (const node_info &info : infos) {
-        py::dict node;
-        node["number"] = info.number;
-        node["op"] = info.op;
-        node["inputs"] = info.inputs;
-        node["outputs"] = info.outputs;
-        node["shape"] = py::tuple(py::cast(info.shape));
-        node["implementation"] = info.implementation;
-        node["explanation"] = info.explanation;
-        all.append(node);
-    }
-    return all;
-}
-
-py::list python_network::infos(const std::vector<port> &ports) {
-    py::list all;
-    for (const port &p : ports) {
-        const model::quantization &q = p.quantization;
-        py::dict info;
-        info["name"] = p.name;
-        info["shape"] = py::tuple(py::cast(p.dims));
-        info["dtype"] = dtype_of(p.type);
-        info["scale"] = scalar_or_none(q.scales);
-        info["zero_point"] =
-            q.zero_points.size() == 1 ? py::object(py::int_(q.zero_points[0])) : py::object(py::none());
-        info["scales"] = q.scales;
-        info["zero_points"] = q.zero_points;
-        all.append(info);
-    }
-    return all;
-}
-
-py::dict python_network::sizes() const {
-    py::dict words;
-    words["batch"] = description_->sizes.batch;
-    words["shapes"] = description_->sizes.shapes;
-    words["dimensions"] = description_->sizes.dimensions;
-    return words;
-}
 
 /// One input as elements of its type, or as float32 where it holds codes that stand for reals.
 python_network::input python_network::checked(const port &p, const py::handle &given) {
@@ -356,24 +93,17 @@ python_network::inputs_of_call python_network::checked(const description &d, con
     for (std::size_t i = 0; i < values.size(); i++)
         give(i, values[i]);
     for (const auto &[name, value] : named) {
-        const auto word = py::cast<std::string>(name);
+        const auto given_name = py::cast<std::string>(name);
         const auto found =
-            std::find_if(ports.begin(), ports.end(), [&](const port &p) { return p.name == word; });
+            std::find_if(ports.begin(), ports.end(), [&](const port &p) { return p.name == given_name; });
         if (found == ports.end())
-            lease(*this)->input(word); // throws, with what there is
+            lease(*this)->input(given_name); // throws, with what there is
         give(static_cast<std::size_t>(found - ports.begin()), value);
     }
     for (std::size_t i = 0; i < ports.size(); i++)
         if (!given[i].array)
             throw py::type_error(ports[i].text() + " is missing");
     return given;
-}
-
-/// Throws ValueError for a network that was closed.
-const std::shared_ptr<const python_network::description> &python_network::open_description() const {
-    if (is_closed_)
-        throw py::value_error("the network is closed");
-    return description_;
 }
 
 /// The description of a network whose open sizes are as in `given`, of which the plan is made if need be; null where the
@@ -536,74 +266,6 @@ double python_network::seconds_per_run(int repeat) {
     for (int r = 0; r < repeat; r++)
         net->run();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / repeat;
-}
-
-void bind_network(py::module_ &m) {
-    const auto make = [](const py::object &source, dim_t batch, int threads, const std::string &rule,
-                         bool fusion, const std::map<std::string, memory::dims> &shapes,
-                         const std::map<std::string, dim_t> &dimensions,
-                         const std::function<void(double, const std::string &)> &progress,
-                         std::size_t memory_limit, const std::string &profile) {
-        network_options o;
-        o.batch = batch;
-        o.threads = threads;
-        o.rule = requantization_rule_from_string(rule.c_str());
-        o.fusion = fusion;
-        o.shapes = shapes;
-        o.dimensions = dimensions;
-        o.progress = progress;
-        o.memory_limit = memory_limit;
-        o.profile = profile;
-        if (py::isinstance<py::bytes>(source)) {
-            const auto bytes = py::cast<std::string_view>(source);
-            return std::make_unique<python_network>(network(bytes.data(), bytes.size(), "bytes", o));
-        }
-        const auto path = py::cast<std::string>(py::module_::import("os").attr("fspath")(source));
-        const py::gil_scoped_release release;
-        return std::make_unique<python_network>(network(path, o));
-    };
-    py::class_<python_network>(m, "Network")
-        .def(py::init(make), py::arg("model"), py::kw_only(), py::arg("batch") = 0, py::arg("threads") = 0,
-             py::arg("rule") = "automatic", py::arg("fusion") = true,
-             py::arg("shapes") = std::map<std::string, memory::dims>(),
-             py::arg("dimensions") = std::map<std::string, dim_t>(), py::arg("progress") = py::none(),
-             py::arg("memory_limit") = 0, py::arg("profile") = "")
-        .def("__call__", &python_network::call)
-        .def("run", &python_network::run, py::arg("feeds"), py::arg("outputs") = std::vector<std::string>())
-        .def("trace", &python_network::trace, py::arg("feeds"))
-        .def("_profile", &python_network::profile, py::arg("feeds"), py::arg("repeat"))
-        .def(
-            "resize",
-            [](python_network &n, dim_t batch, const std::map<std::string, memory::dims> &shapes,
-               const std::map<std::string, dim_t> &dimensions) {
-                n.resize({batch, shapes, dimensions});
-            },
-            py::kw_only(), py::arg("batch") = 0, py::arg("shapes") = std::map<std::string, memory::dims>(),
-            py::arg("dimensions") = std::map<std::string, dim_t>())
-        .def("reset_state", &python_network::reset_state)
-        .def("close", &python_network::close, "Gives its memory back. Calls are errors from then on.")
-        .def(
-            "save",
-            [](python_network &n, const py::object &path) {
-                n.save(py::cast<std::string>(py::module_::import("os").attr("fspath")(path)));
-            },
-            py::arg("path"),
-            "Writes it in its present sizes to a file from which octet.Network makes it in milliseconds, on "
-            "machines with\n"
-            "this instruction set and with this version of the library. Keep the model.")
-        .def("_seconds_per_run", &python_network::seconds_per_run, py::arg("repeat"))
-        .def_property_readonly("_inputs", &python_network::inputs)
-        .def_property_readonly("_outputs", &python_network::outputs)
-        .def_property_readonly("_nodes", &python_network::nodes)
-        .def_property_readonly("_sizes", &python_network::sizes)
-        .def_property_readonly("last_inputs", &python_network::last_inputs,
-                               "Inputs of the call that began last, by name.")
-        .def_property_readonly("framework", &python_network::framework,
-                               "Whose operators the file has: \"tflite\" or \"onnx\".")
-        .def_property_readonly("threads", &python_network::threads,
-                               "Of this network; 0: as octet.set_num_threads says.")
-        .def_property_readonly("buffer_bytes", &python_network::buffer_bytes,
-                               "What a context takes for the tensors between operators.");
 }
 
 } // namespace octet::python

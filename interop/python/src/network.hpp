@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -52,6 +53,8 @@ public:
     int threads() const { return first_.options().threads; }
 
 private:
+    /// Contexts of one network, and sizes of calls that are remembered: as many as plans.
+    static constexpr std::size_t most_contexts = 16;
     class lease;
     /// The facts that a call asks of an input or output.
     struct port {
@@ -115,6 +118,25 @@ private:
     std::condition_variable returned_;
     std::vector<std::unique_ptr<network>> others_;
     std::list<std::pair<std::string, network *>> free_; ///< with the key of its sizes, latest last
+};
+
+/// A turn and a context for the time of a call, without Python's lock.
+class python_network::lease {
+public:
+    explicit lease(python_network &owner) : lease(owner, *owner.open_description()) {}
+    lease(python_network &owner, const description &d) : lease(owner, d.sizes, d.key) {}
+    lease(python_network &owner, network_sizes sizes, std::string key)
+        : turn_(owner.turns_), owner_(owner), key_(std::move(key)), context_(owner.take(sizes, key_)) {}
+    ~lease() { owner_.give_back(context_, key_); }
+    network &operator*() const { return *context_; }
+    network *operator->() const { return context_; }
+
+private:
+    const py::gil_scoped_release release_;
+    const turns::call turn_;
+    python_network &owner_;
+    const std::string key_;
+    network *const context_;
 };
 
 void bind_network(py::module_ &m);

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <numeric>
 
-#include <pybind11/stl.h>
-
 namespace octet::python {
 
 const engine cpu(engine::kind::cpu, 0);

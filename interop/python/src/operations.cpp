@@ -1,68 +1,18 @@
-// Arrays become tensors, words attributes, parameters the texts of the library's description; then a primitive is made and run. Start with
+// Arrays become tensors, keyword arguments attributes, parameters the texts of the library's description; then a primitive is made and run. Start with
 // `run`.
 // SPDX-License-Identifier: Apache-2.0
 #include "operations.hpp"
 
-#include <pybind11/stl.h>
-
 #include <charconv>
-#include <mutex>
 #include <string_view>
 
 #include "octet/problem_parts.hpp"
 #include "operand.hpp"
+#include "sentences.hpp"
+#include "weights.hpp"
 
 namespace octet::python {
 namespace {
-
-// ---- weights
-
-/// Weights that are used again, with the layouts that primitives chose for them so far.
-class weights {
-public:
-    explicit weights(const py::object &w) : array_(operand(w, "w").array) {}
-
-    const py::array &array() const { return array_; }
-
-    memory packed(const memory &plain, const memory::desc &chosen) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        for (const auto &[from, to] : packed_)
-            if (from == plain.get_desc() && to.get_desc() == chosen)
-                return to;
-        packed_.emplace_back(plain.get_desc(), reordered(plain, chosen));
-        return packed_.back().second;
-    }
-
-    static memory reordered(const memory &plain, const memory::desc &chosen) {
-        const memory m(chosen, cpu);
-        reorder(plain, m).execute(stream(cpu), plain, m);
-        return m;
-    }
-
-private:
-    const py::array array_;
-    std::mutex mutex_;
-    std::vector<std::pair<memory::desc, memory>> packed_;
-};
-
-void bind_weights(py::module_ &m) {
-    py::class_<weights>(
-        m, "Weights",
-        "Weights that are packed once, for the operations that they are given to again and again.")
-        .def(py::init<py::object>(), py::arg("w"))
-        .def("__copy__", [](const py::object &self) { return self; }) // they never change
-        .def("__deepcopy__", [](const py::object &self, const py::dict &) { return self; })
-        .def("__reduce__",
-             [](const py::object &self) {
-                 return py::make_tuple(py::type::of(self), py::make_tuple(self.attr("array")));
-             })
-        .def("__repr__",
-             [](const weights &w) {
-                 return py::str("octet.Weights(shape={}, dtype={})")
-                     .format(py::tuple(py::cast(dims_of(w.array()))), w.array().dtype());
-             })
-        .def_property_readonly("array", &weights::array, "As they were given.");
-}
 
 // ---- tensors
 
@@ -190,9 +140,9 @@ std::map<std::string, std::string> texts_of(const std::string &operation, const 
 /// Runs `operation`. `sizes` are the result's dimensions, None for those that the inputs have when they are broadcast. `w` is None, or weights
 /// whose layout the primitive chooses: (array, the Weights that it is a view of or None). With `keep_order`, the result of an image whose
 /// channels come last has them last too.
-py::array run(const std::string &operation, const py::object &arrays, const py::dict &parameters,
-              const py::dict &words, const py::object &sizes, const py::object &dtype,
-              const std::tuple<int, int, int> &masks, const py::object &w, bool keep_order) {
+py::array run_primitive(const std::string &operation, const py::object &arrays, const py::dict &parameters,
+                        const py::dict &keywords, const py::object &sizes, const py::object &dtype,
+                        const std::tuple<int, int, int> &masks, const py::object &w, bool keep_order) {
     std::vector<input> inputs = inputs_of(arrays);
     bool is_scalar = sizes.is_none();
     for (const input &in : inputs)
@@ -201,7 +151,7 @@ py::array run(const std::string &operation, const py::object &arrays, const py::
     const operand &x = inputs[0].tensor;
     const bool is_list = inputs[0].arg >= OCTET_ARG_MULTIPLE_SRC;
     const auto [src, weights_mask, dst] = masks;
-    const attributes a = attributes_of(words, {src, weights_mask, dst}, is_list ? inputs.size() : 0);
+    const attributes a = attributes_of(keywords, {src, weights_mask, dst}, is_list ? inputs.size() : 0);
     const operand y = result(result_type(dtype, x, a), shape, keep_order && is_channels_last(x), a);
 
     std::map<int, memory::desc> tensors{{OCTET_ARG_DST, y.desc}};
@@ -233,6 +183,15 @@ py::array run(const std::string &operation, const py::object &arrays, const py::
     return is_scalar ? reshaped(y.array, {}) : y.array;
 }
 
+/// `run_primitive`, whose errors are in terms of Python.
+template <typename... Args> py::array run(const Args &...args) {
+    try {
+        return run_primitive(args...);
+    } catch (const error &e) {
+        throw error(e.status, in_terms_of_operations(e.what()));
+    }
+}
+
 /// The bias as a dense vector; NumPy's default integers become int32.
 py::object bias_of(const py::object &bias) {
     if (bias.is_none())
@@ -256,7 +215,10 @@ py::array codes_at(std::uintptr_t address, const std::vector<py::ssize_t> &shape
 
 void bind_operations(py::module_ &m) {
     bind_weights(m);
-    m.def("run", run, py::arg("operation"), py::arg("arrays"), py::arg("parameters"), py::arg("words"),
+    m.def("run",
+          run<std::string, py::object, py::dict, py::dict, py::object, py::object, std::tuple<int, int, int>,
+              py::object, bool>,
+          py::arg("operation"), py::arg("arrays"), py::arg("parameters"), py::arg("attributes"),
           py::arg("sizes") = py::none(), py::arg("dtype") = py::none(),
           py::arg("masks") = std::tuple(2, 0, 2), py::arg("w") = py::none(), py::arg("keep_order") = true);
     m.def("as_array", array_of);

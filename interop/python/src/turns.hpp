@@ -2,7 +2,7 @@
 
 // Who may use a network now: any number of calls at once, or one change alone. A change that waits lets no further call
 // begin, so that it comes about however many threads keep calling. Nothing here knows Python; its lock is
-// released by whoever waits (network.cpp).
+// released by whoever waits (network.hpp).
 
 #include <condition_variable>
 #include <mutex>

@@ -60,16 +60,16 @@ class _Mode(TorchFunctionMode):
         self.calls, self.modules = calls, [""]
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
-        words = kwargs or {}
+        keywords = kwargs or {}
         name = getattr(func, "__name__", "")
         if name.startswith("__") or name in _QUESTIONS:
-            return func(*args, **words)
+            return func(*args, **keywords)
         frame = _caller()
         if frame is None:
-            return func(*args, **words)
+            return func(*args, **keywords)
         key = self.modules[-1], frame.f_code, frame.f_lasti, name
         function = self.calls.function(key, self.modules[-1], func, name, frame, args)
-        return func(*args, **words) if function is None else function(*args, **words)
+        return func(*args, **keywords) if function is None else function(*args, **keywords)
 
 
 class _Current(threading.local):
@@ -86,23 +86,23 @@ class Seen:
         self.forward, self.name, self.calls = module.forward, name, calls
         self.__doc__, self.__wrapped__ = self.forward.__doc__, self.forward  # what help and inspect show
 
-    def __call__(self, *args: Any, **words: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         mode = _current.mode
         if mode is None or mode.calls is not self.calls:
-            return self._outermost(args, words)
+            return self._outermost(args, keywords)
         mode.modules.append(self.name)
         try:
-            return self.forward(*args, **words)
+            return self.forward(*args, **keywords)
         finally:
             mode.modules.pop()
 
-    def _outermost(self, args: Tuple[Any, ...], words: Dict[str, Any]) -> Any:
+    def _outermost(self, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Any:
         before, mode = _current.mode, _Mode(self.calls)
         mode.modules[0] = self.name
         _current.mode = mode
         try:
             with mode:
-                return self.forward(*args, **words)
+                return self.forward(*args, **keywords)
         finally:
             _current.mode = before
 

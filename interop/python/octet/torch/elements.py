@@ -79,29 +79,29 @@ class Function(torch.nn.Module):
         # How `call` runs on Octet, by the scales of its inputs; found once for each.
         self.plans: Dict[Any, Optional[Callable[..., Tensor]]] = {}
 
-    def forward(self, *args: Any, **words: Any) -> Any:
+    def forward(self, *args: Any, **keywords: Any) -> Any:
         with unseen():
-            return self._run(args, words)
+            return self._run(args, keywords)
 
-    def _run(self, args: Tuple[Any, ...], words: Dict[str, Any]) -> Any:
-        key = self.key(args, words)
+    def _run(self, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Any:
+        key = self.key(args, keywords)
         if key is None:
             self.entry.reason = self.entry.reason or "its inputs are no codes of torch.quint8 with one scale"
-            return self.call(*args, **words)
+            return self.call(*args, **keywords)
         if key not in self.plans:
             try:
                 with _as_engine(self.engine):
-                    self.plans[key] = self._tried(self.plan(args, words), args, words)
+                    self.plans[key] = self._tried(self.plan(args, keywords), args, keywords)
             except (Refused, ValueError, RuntimeError) as e:
                 self.plans[key] = None
                 self.entry.reason = str(e).splitlines()[0]
         plan = self.plans[key]
-        return self.call(*args, **words) if plan is None else plan(*args)
+        return self.call(*args, **keywords) if plan is None else plan(*args)
 
-    def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+    def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others may depend."""
         given = _copies(args)  # of functions that write into theirs
-        y, expected = plan(*_copies(args)), self.call(*given, **words)
+        y, expected = plan(*_copies(args)), self.call(*given, **keywords)
         order = order_of(expected)
         if y.shape != expected.shape or _meaning(y) != _meaning(expected):
             raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point {_meaning(expected)}, "
@@ -113,11 +113,11 @@ class Function(torch.nn.Module):
             return plan
         return lambda *given: plan(*given).contiguous(memory_format=order)
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         """What a plan depends on, None where there is none."""
         raise NotImplementedError
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         """How these arguments run on Octet; throws Refused."""
         raise NotImplementedError
 
@@ -160,16 +160,16 @@ def _mapped(x: Tensor, table: Array) -> Array:
 class Elementwise(Function):
     """A function of single codes, as a table."""
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         if not args or not is_taken(args[0]) or any(isinstance(a, Tensor) and a.numel() > 1 for a in args[1:]):
             return None
-        return _frozen(args), _frozen(words), order_of(args[0])
+        return _frozen(args), _frozen(keywords), order_of(args[0])
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
-        table, scale, zero_point = table_of(lambda t: self.call(t, *args[1:], **words), *_meaning(args[0]))
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
+        table, scale, zero_point = table_of(lambda t: self.call(t, *args[1:], **keywords), *_meaning(args[0]))
         one = quantized(_ALL[:1].clone(), *_meaning(args[0]))
-        in_place = self.call(one, *args[1:], **words) is one
-        is_misplaced = not in_place and self._is_misplaced(args, words, table)
+        in_place = self.call(one, *args[1:], **keywords) is one
+        is_misplaced = not in_place and self._is_misplaced(args, keywords, table)
 
         def run(x: Tensor, *rest: Any) -> Tensor:
             y = torch.from_numpy(_mapped(x, table))
@@ -178,12 +178,12 @@ class Elementwise(Function):
             return x.copy_(quantized(y, scale, zero_point)) if in_place else quantized(y, scale, zero_point)
         return run
 
-    def _is_misplaced(self, args: Sequence[Any], words: Dict[str, Any], table: Array) -> bool:
+    def _is_misplaced(self, args: Sequence[Any], keywords: Dict[str, Any], table: Array) -> bool:
         """Whether PyTorch writes codes of a channels-last image, as they lie, into an image that is not (1.13: hardtanh of QNNPACK)."""
         if order_of(args[0]) != torch.channels_last:
             return False
         image = _ALL.reshape(1, 16, 4, 4).contiguous(memory_format=torch.channels_last)
-        y = self.call(quantized(image, *_meaning(args[0])), *args[1:], **words)
+        y = self.call(quantized(image, *_meaning(args[0])), *args[1:], **keywords)
         right = table[image.numpy()]
         return bool((codes_of(y) != right).any()) and bool((codes_of(y) == right.transpose(0, 2, 3, 1).reshape(right.shape)).all())
 
@@ -195,18 +195,18 @@ class Pairwise(Function):
         super().__init__(call, entry, engine)
         self.function, self.relu = function.split("_")[0], function.endswith("_relu")
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         x, y = args[:2]
         if not is_taken(x) or not is_taken(y):
             return None
-        return _frozen(args), _frozen(words), _broadcast(x, y), order_of(x), order_of(y)
+        return _frozen(args), _frozen(keywords), _broadcast(x, y), order_of(x), order_of(y)
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         x, y = args[:2]
         a, b = _ALL.repeat_interleave(256), _ALL.repeat(256)
-        result = self.call(quantized(a, *_meaning(x)), quantized(b, *_meaning(y)), *args[2:], **words)
+        result = self.call(quantized(a, *_meaning(x)), quantized(b, *_meaning(y)), *args[2:], **keywords)
         expected, scale, zero_point = codes_of(result), result.q_scale(), result.q_zero_point()
-        holes = codes_of(self.call(_strided(a, *_meaning(x)), _strided(b, *_meaning(y)), *args[2:], **words))
+        holes = codes_of(self.call(_strided(a, *_meaning(x)), _strided(b, *_meaning(y)), *args[2:], **keywords))
         differ = int((expected != holes).sum())
         if differ:
             raise Refused(f"PyTorch's own codes depend on where an element lies: {differ} of 65536 pairs of codes differ")
@@ -245,14 +245,14 @@ def _broadcast(x: Tensor, y: Tensor) -> Any:
 class Concatenation(Function):
     """quantized.cat: each tensor by a table, then one behind the other."""
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         if not args or not isinstance(args[0], (list, tuple)) or not args[0] or not all(is_taken(x) for x in args[0]):
             return None
-        return _frozen(args), _frozen(words), tuple(order_of(x) for x in args[0])
+        return _frozen(args), _frozen(keywords), tuple(order_of(x) for x in args[0])
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
-        xs, axis = args[0], args[1] if len(args) > 1 else words.get("dim", 0)
-        rest, others = args[2:], {k: v for k, v in words.items() if k != "dim"}
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
+        xs, axis = args[0], args[1] if len(args) > 1 else keywords.get("dim", 0)
+        rest, others = args[2:], {k: v for k, v in keywords.items() if k != "dim"}
         tables: List[Optional[Array]] = []
         meaning: List[Any] = []
         first = quantized(_ALL[:1].clone(), *_meaning(xs[0]))  # whose scale torch.cat gives to all

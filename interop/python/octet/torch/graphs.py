@@ -72,14 +72,14 @@ class Functional(torch.nn.Module):
         self.name, self.report = name, report
         self.functions = torch.nn.ModuleDict()
 
-    def _call(self, method: str, *args: Any, **words: Any) -> Any:
+    def _call(self, method: str, *args: Any, **keywords: Any) -> Any:
         if method not in self.functions:  # which of its methods are called is seen when they are
             entry = Taken(f"{self.name}.{method}", "QFunctional")
             self.report.append(entry)
             function = function_of(method, getattr(torch.ops.quantized, method), entry, self.report.engine)
             assert function is not None
             self.functions[method] = function
-        return self.activation_post_process(self.functions[method](*args, **words))
+        return self.activation_post_process(self.functions[method](*args, **keywords))
 
     def add(self, x: Any, y: Any) -> Any:
         return self._call("add", x, y, self.scale, self.zero_point)
@@ -116,11 +116,11 @@ class Pool(torch.nn.Module):
             name, known = kind.replace("MaxPool", "max_pool"), ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
         else:
             name, known = kind.replace("AvgPool", "avg_pool"), ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-        self.words: Dict[str, Any] = {word: getattr(source, word) for word in known if hasattr(source, word)}
+        self.keywords: Dict[str, Any] = {name: getattr(source, name) for name in known if hasattr(source, name)}
         self.function = Pooling(getattr(_functions, name), entry, engine, name)
 
     def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x, **self.words)
+        return self.function(x, **self.keywords)
 
 
 def converted(module: torch.nn.Module, name: str, rule: str, report: Report, calls: Optional[Calls] = None) -> torch.nn.Module:
@@ -194,7 +194,7 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
 def _name_of(node: Any) -> Tuple[str, Callable[..., Any]]:
     """A function's or method's name and how it is called."""
     if node.op == "call_method":
-        return node.target, lambda x, *args, **words: getattr(x, node.target)(*args, **words)
+        return node.target, lambda x, *args, **keywords: getattr(x, node.target)(*args, **keywords)
     name = getattr(node.target, "__name__", str(node.target))
     if node.target in (operator.add, operator.mul):  # of floats: codes have functions of their own
         name = "operator." + name

@@ -26,9 +26,9 @@ def define(schema: str, compute: Callable[..., Any], shape: Callable[..., Tensor
     """An operation: `compute` on arrays, `shape` on tensors without contents."""
     name = schema.split("(")[0]
 
-    def run(*args: Any, **words: Any) -> Tensor:
-        shape(*args, **words)  # the same errors for tensors with and without contents
-        return torch.from_numpy(compute(*map(_numpy, args), **{k: _numpy(v) for k, v in words.items()}))
+    def run(*args: Any, **keywords: Any) -> Tensor:
+        shape(*args, **keywords)  # the same errors for tensors with and without contents
+        return torch.from_numpy(compute(*map(_numpy, args), **{k: _numpy(v) for k, v in keywords.items()}))
 
     _library.define(schema + " -> Tensor")
     _library.impl(name, run, "CPU")

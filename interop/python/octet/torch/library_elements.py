@@ -19,7 +19,7 @@ def _binary(function: str) -> None:
         return operations.binary(x, y, function, rule=rule, x_scale=x_scale, x_zero_point=x_zero_point, x1_scale=y_scale,
                                  x1_zero_point=y_zero_point, y_scale=scale, zero_point=zero_point)
 
-    def shape(x: Tensor, y: Tensor, *rest: Any, **words: Any) -> Tensor:
+    def shape(x: Tensor, y: Tensor, *rest: Any, **keywords: Any) -> Tensor:
         sizes = torch.broadcast_shapes(x.shape, y.shape)
         return like(x if x.dim() == len(sizes) else x.reshape([1] * (len(sizes) - x.dim()) + list(x.shape)), sizes, x.dtype)
 
@@ -31,7 +31,7 @@ def _eltwise_shape(function: str, x: Tensor, alpha: float = 0, beta: float = 0) 
     return like(x, x.shape, x.dtype)
 
 
-def _reorder_words(scale: Array, zero_point: Array, axis: Optional[int]) -> Dict[str, Any]:
+def _reorder_keywords(scale: Array, zero_point: Array, axis: Optional[int]) -> Dict[str, Any]:
     return dict(scale=scale, zero_point=zero_point, axis=axis)
 
 
@@ -45,7 +45,7 @@ def _check_axis(x: Tensor, scale: Tensor, axis: Optional[int]) -> None:
 
 
 def _quantize(x: Array, scale: Array, zero_point: Array, dtype: torch.dtype, axis: Optional[int] = None, rule: str = "ort_f32") -> Any:
-    return operations.quantize(x, dtype=_name(dtype), rule=rule, **_reorder_words(scale, zero_point, axis))
+    return operations.quantize(x, dtype=_name(dtype), rule=rule, **_reorder_keywords(scale, zero_point, axis))
 
 
 def _quantize_shape(x: Tensor, scale: Tensor, zero_point: Tensor, dtype: torch.dtype, axis: Optional[int] = None, rule: str = "ort_f32") -> Tensor:
@@ -54,7 +54,7 @@ def _quantize_shape(x: Tensor, scale: Tensor, zero_point: Tensor, dtype: torch.d
 
 
 def _dequantize(x: Array, scale: Array, zero_point: Array, axis: Optional[int] = None) -> Any:
-    return operations.dequantize(x, **_reorder_words(scale, zero_point, axis))
+    return operations.dequantize(x, **_reorder_keywords(scale, zero_point, axis))
 
 
 def _dequantize_shape(x: Tensor, scale: Tensor, zero_point: Tensor, axis: Optional[int] = None) -> Tensor:
@@ -88,8 +88,8 @@ define("requantize(Tensor x, Tensor scale, int x_zero_point, int zero_point, Sca
 
 
 def _softmax(x: Array, dim: int, x_scale: Optional[float] = None, scale: Optional[float] = None, zero_point: int = 0, rule: str = "f32") -> Any:
-    words: Dict[str, Any] = {} if scale is None else dict(x_scale=x_scale, y_scale=scale, zero_point=zero_point)
-    return operations.softmax(x, dim, rule=rule, **words)
+    keywords: Dict[str, Any] = {} if scale is None else dict(x_scale=x_scale, y_scale=scale, zero_point=zero_point)
+    return operations.softmax(x, dim, rule=rule, **keywords)
 
 
 def _softmax_shape(x: Tensor, dim: int, x_scale: Optional[float] = None, scale: Optional[float] = None, zero_point: int = 0,
@@ -146,8 +146,8 @@ def _pooling(sides: int, kind: str) -> None:
     function: Any = getattr(operations, f"{kind}_pool{sides}d")
 
     def compute(x: Array, kernel: List[int], stride: List[int], padding: List[int], count_include_pad: bool = True) -> Any:
-        words = dict(include_padding=count_include_pad) if kind == "avg" else {}
-        return function(x, kernel, stride=stride or None, padding=padding, **words)
+        keywords = dict(include_padding=count_include_pad) if kind == "avg" else {}
+        return function(x, kernel, stride=stride or None, padding=padding, **keywords)
 
     def shape(x: Tensor, kernel: List[int], stride: List[int], padding: List[int], count_include_pad: bool = True) -> Tensor:
         need("x: its dimensions", x.dim(), sides + 2)

@@ -21,12 +21,12 @@ class Normalization(Function):
         super().__init__(source, entry, engine)
         self.relu = "ReLU" in type(source).__name__
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         if not is_taken(args[0]) or args[0].dim() not in (4, 5):
             return None
         return _meaning(args[0]), order_of(args[0]), args[0].dim()
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         (scale, zero_point), rank = _meaning(args[0]), args[0].dim()
         source: Any = self.call
         channels, out_scale, out_zero_point = source.num_features, float(source.scale), int(source.zero_point)
@@ -35,18 +35,18 @@ class Normalization(Function):
         factor = ((inverse * weight).astype(np.float64) * (scale / out_scale)).astype(np.float32)
         summand = ((bias - mean * inverse * weight).astype(np.float64) / out_scale).astype(np.float32)
         post_ops = [("add", summand.reshape((1, channels) + (1,) * (rank - 2)))] + ([("relu",)] if self.relu else [])
-        words = dict(groups=channels, rule="ort_f32", scale=factor, x_zero_point=zero_point, zero_point=out_zero_point, dtype="uint8",
+        keywords = dict(groups=channels, rule="ort_f32", scale=factor, x_zero_point=zero_point, zero_point=out_zero_point, dtype="uint8",
                      post_ops=post_ops)
-        return _per_channel(self.call, channels, rank, (scale, zero_point), (out_scale, out_zero_point), [words])
+        return _per_channel(self.call, channels, rank, (scale, zero_point), (out_scale, out_zero_point), [keywords])
 
 
 class PReLU(Function):
     """torch.ao.nn.quantized.PReLU, as a depthwise convolution with ones and a slope per channel behind it."""
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         return (_meaning(args[0]), order_of(args[0]), args[0].dim(), args[0].shape[1]) if is_taken(args[0]) else None
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         source: Any = self.call
         slopes, rank, channels = source.weight.dequantize().numpy().ravel(), args[0].dim(), args[0].shape[1] if args[0].dim() > 1 else 1
         if rank not in (3, 4, 5):
@@ -63,7 +63,7 @@ class PReLU(Function):
 
 def _per_channel(call: Callable[[Tensor], Tensor], channels: int, rank: int, given: Tuple[float, int], to: Tuple[float, int],
                  candidates: Sequence[Dict[str, Any]]) -> Callable[..., Tensor]:
-    """A depthwise convolution with ones under the first of several words that gives PyTorch's codes. Throws Refused."""
+    """A depthwise convolution with ones under the first of several keywords that gives PyTorch's codes. Throws Refused."""
     ones = operations.Weights(np.ones((channels, 1) + (1,) * (rank - 2), np.int8))
     convolution = (operations.conv1d, operations.conv2d, operations.conv3d)[rank - 3]
     # Every code in every channel, where PyTorch has vectors and where it has their tail.
@@ -71,9 +71,9 @@ def _per_channel(call: Callable[[Tensor], Tensor], channels: int, rank: int, giv
     along = np.repeat(np.repeat(np.arange(256, dtype=np.uint8)[None], channels, 0)[None], 1, 0).reshape((1, channels) + (1,) * (rank - 3) + (256,))
     images = [(image, codes_of(call(quantized(torch.from_numpy(image), *given)))) for image in (codes, along)]
     least = codes.size
-    for words in candidates:
-        differ = max(int((convolution(image, ones, **words) != expected).sum()) for image, expected in images)
+    for keywords in candidates:
+        differ = max(int((convolution(image, ones, **keywords) != expected).sum()) for image, expected in images)
         if differ == 0:
-            return lambda x, *rest: quantized(torch.from_numpy(convolution(codes_of(x), ones, **words)), *to)
+            return lambda x, *rest: quantized(torch.from_numpy(convolution(codes_of(x), ones, **keywords)), *to)
         least = min(least, differ)
     raise Refused(f"{least} of {codes.size} codes differ")

@@ -24,15 +24,15 @@ class Pooling(Function):
         super().__init__(call, entry, engine)
         self.function, self.sides = function[:-2], int(function[-2])
 
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+    def key(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Any:
         if not args or not is_taken(args[0]):
             return None
-        return _frozen(args), _frozen(words), tuple(args[0].shape[1:]), order_of(args[0])
+        return _frozen(args), _frozen(keywords), tuple(args[0].shape[1:]), order_of(args[0])
 
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+    def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         if args[0].dim() != self.sides + 2:
             raise Refused(f"the tensor has {args[0].dim()} dimensions, taken are {self.sides + 2}")
-        return getattr(self, "_" + self.function)(args[0], *args[1:], **words)
+        return getattr(self, "_" + self.function)(args[0], *args[1:], **keywords)
 
     def _per_side(self, value: Any) -> _Sizes:
         values = (value,) if isinstance(value, int) else tuple(value)
@@ -79,7 +79,7 @@ class Pooling(Function):
             raise Refused(f"windows have {count} elements, taken are 4096")
         convolution: Any = getattr(operations, f"conv{self.sides}d")
         ones = operations.Weights(np.ones((channels, 1) + kernel, np.int8))
-        words: Dict[str, Any] = dict(stride=strides, groups=channels, rule="ort_f32", dtype="uint8")
+        keywords: Dict[str, Any] = dict(stride=strides, groups=channels, rule="ort_f32", dtype="uint8")
         images = _sums(kernel, channels if channels < 128 else 64 + channels % 64)
         expected = codes_of(of_windows(quantized(images.contiguous(memory_format=order_of(x)), scale, zero_point)))
         few = np.ones((images.shape[1], 1) + kernel, np.int8)
@@ -89,11 +89,11 @@ class Pooling(Function):
         for how in (dict(around, scale=np.float32(1) / n), dict(around, scale=np.float32(scale) / (np.float32(scale) * n)), plain):
             if "zero_point" not in how and (any(paddings) or divisor):
                 continue
-            ours = convolution(images.numpy(), few, **{**words, **how, "groups": images.shape[1]})
+            ours = convolution(images.numpy(), few, **{**keywords, **how, "groups": images.shape[1]})
             differ = int((ours != expected).sum())
             if differ == 0:
-                words.update(how, padding=paddings)
-                return lambda x, *rest: quantized(torch.from_numpy(convolution(codes_of(x), ones, **words)), scale, zero_point)
+                keywords.update(how, padding=paddings)
+                return lambda x, *rest: quantized(torch.from_numpy(convolution(codes_of(x), ones, **keywords)), scale, zero_point)
             least = min(least, differ)
         raise Refused(f"{least} of {expected.size} sums give other codes")
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from .. import operations
-from .._octet import Weights
+from ..arguments import Weights
 from ..operations import Array
 from .elements import CHANNELS_LAST, codes_of, unseen
 
@@ -46,9 +46,9 @@ class Product(torch.nn.Module):
         return self._scaled(x, *self.factors_of[key], self.scale, self.zero_point)
 
     def _scaled(self, x: torch.Tensor, factors: Array, bias: Optional[Array], scale: float, zero_point: int) -> torch.Tensor:
-        words = {"post_ops": ["relu"]} if self.relu else {}
+        keywords = {"post_ops": ["relu"]} if self.relu else {}
         codes = self.call(codes_of(channels_last(x)), self.weights, bias, rule=self.rule, scale=factors, dtype="uint8",
-                          x_zero_point=x.q_zero_point(), zero_point=zero_point, **words)
+                          x_zero_point=x.q_zero_point(), zero_point=zero_point, **keywords)
         return torch._make_per_tensor_quantized_tensor(channels_last(torch.from_numpy(codes)), scale, zero_point)
 
     def _factors(self, x_scale: float, y_scale: float) -> Tuple[Array, Optional[Array]]:
@@ -145,14 +145,14 @@ def _call_of(source: torch.nn.Module) -> Callable[..., Array]:
     q = _quantized()
     if isinstance(source, q.Linear):
         return operations.linear
-    words = dict(stride=source.stride, padding=source.padding, dilation=source.dilation, groups=source.groups)
+    keywords = dict(stride=source.stride, padding=source.padding, dilation=source.dilation, groups=source.groups)
     kinds: Dict[Any, Any] = {q.ConvTranspose1d: operations.conv_transpose1d, q.ConvTranspose2d: operations.conv_transpose2d,
                              q.ConvTranspose3d: operations.conv_transpose3d, q.Conv1d: operations.conv1d, q.Conv2d: operations.conv2d,
                              q.Conv3d: operations.conv3d}
     function = next(operation for kind, operation in kinds.items() if isinstance(source, kind))
     if "Transpose" in type(source).__name__:
-        words["output_padding"] = source.output_padding
-    return lambda x, w, bias, **more: function(x, w, bias, **words, **more)
+        keywords["output_padding"] = source.output_padding
+    return lambda x, w, bias, **more: function(x, w, bias, **keywords, **more)
 
 
 def taken(module: torch.nn.Module, rule: str) -> torch.nn.Module:

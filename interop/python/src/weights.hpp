@@ -1,0 +1,32 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// octet.Weights: weights that are packed once for many calls.
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace octet::python {
+
+/// Weights that are used again, with the layouts that primitives chose for them so far.
+class weights {
+public:
+    explicit weights(const py::object &w);
+
+    const py::array &array() const { return array_; }
+
+    /// In the layout that a primitive chose; packed at the first time.
+    memory packed(const memory &plain, const memory::desc &chosen);
+    static memory reordered(const memory &plain, const memory::desc &chosen);
+
+private:
+    const py::array array_;
+    std::mutex mutex_;
+    std::vector<std::pair<memory::desc, memory>> packed_;
+};
+
+void bind_weights(py::module_ &m);
+
+} // namespace octet::python
