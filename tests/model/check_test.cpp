@@ -1,113 +1,16 @@
-// `octet check`: small files made here, passing, failing, hostile; then the example's goldens and, where the
-// folder exists, the full vector files.
+// `octet check`: small files made here, passing, failing, hostile; then the example's goldens.
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
 
-#include "check/check.hpp"
 #include "commands/commands.hpp"
+#include "model/check_fixture.hpp"
 #include "support/levels.hpp"
 #include "support/paths.hpp"
 
 namespace octet::vectors {
 namespace {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
-
-/// A folder of its own for each test, and a vector file with its blob in the making.
-class CheckTest : public testing::Test {
-protected:
-    CheckTest() {
-        const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
-        folder = fs::path(testing::TempDir()) / ("octet_check_" + std::to_string(getpid()) + "_" + test);
-        fs::create_directories(folder);
-    }
-    ~CheckTest() override { fs::remove_all(folder); }
-
-    template <typename T>
-    json tensor(const std::string &dtype, const std::vector<std::int64_t> &dims,
-                const std::vector<T> &values) {
-        const std::size_t offset = blob.size(), size = values.size() * sizeof(T);
-        blob.resize(offset + size);
-        std::memcpy(blob.data() + offset, values.data(), size);
-        return {{"dtype", dtype}, {"dims", dims}, {"offset", offset}, {"nbytes", size}};
-    }
-
-    static json quantized(json t, const std::string &name, const std::string &scale, int zero_point) {
-        t["name"] = name;
-        t["scale"] = {scale};
-        t["zero_point"] = {zero_point};
-        return t;
-    }
-
-    /// (2 * 3 + 4 * 1) * 0.5 = 5
-    json fully_connected_case(std::int8_t expected = 5) {
-        return {
-            {"name", "fc"},
-            {"op", "FULLY_CONNECTED"},
-            {"params",
-             {{"activation", "NONE"},
-              {"per_channel", false},
-              {"multiplier", {1 << 30}},
-              {"shift", {0}},
-              {"clamp_min", -128},
-              {"clamp_max", 127}}},
-            {"inputs",
-             {quantized(tensor<std::int8_t>("s8", {1, 2}, {2, 4}), "input", "0x1p-1", 0),
-              quantized(tensor<std::int8_t>("s8", {1, 2}, {3, 1}), "filter", "0x1p+0", 0)}},
-            {"outputs", {quantized(tensor<std::int8_t>("s8", {1, 1}, {expected}), "output", "0x1p+0", 0)}}};
-    }
-
-    static json tflite_file(const std::vector<json> &cases) {
-        return {{"format", "int8-op-vectors/1"}, {"blob", "any name.blob"}, {"cases", cases}};
-    }
-
-    std::string write(const json &file, const std::string &name = "vectors") {
-        const std::string blob_name = file.value("blob", name + ".bin");
-        write_text(blob_name, std::string(blob.begin(), blob.end()));
-        return write_text(name + ".json", file.dump());
-    }
-
-    std::string write_text(const std::string &name, const std::string &text) const {
-        std::ofstream(folder / name, std::ios::binary) << text;
-        return (folder / name).string();
-    }
-
-    /// Replays the file; what was reported is in `output`.
-    bool check(const std::string &path, const options &opt = {}) {
-        std::ostringstream out;
-        const bool passed = check_file(path, opt, out);
-        output = out.str();
-        return passed;
-    }
-    std::string last_line() const {
-        const std::size_t end = output.find_last_not_of('\n');
-        return output.substr(output.rfind('\n', end) + 1, end - output.rfind('\n', end));
-    }
-
-    /// What the refusal of a file says.
-    std::string complaint(const std::string &path) {
-        try {
-            check(path);
-        } catch (const error &e) {
-            return e.what();
-        }
-        return "replayed: " + output;
-    }
-
-    fs::path folder;
-    std::vector<char> blob;
-    std::string output;
-};
 
 TEST_F(CheckTest, ReplaysTfliteOperator) {
     EXPECT_TRUE(check(write(tflite_file({fully_connected_case()}))));
@@ -430,101 +333,6 @@ TEST_F(CheckTest, CommandEndsWithOneIfACaseFailsAndTwoIfTheFileIsMalformed) {
     EXPECT_EQ(run(write(tflite_file({fully_connected_case()}), "right")), 0);
     EXPECT_EQ(run(write(tflite_file({fully_connected_case(), fully_connected_case(6)}), "wrong")), 1);
     EXPECT_EQ(run(write(tflite_file({3}), "malformed")), 2);
-}
-
-// ---- The full vector files.
-
-class CheckSharedTest : public CheckTest {
-protected:
-    /// Replays a file of the shared folder; true if nothing failed.
-    bool check_shared(const std::string &name, const options &opt = {}) {
-        return check((fs::path(tests::shared_path()) / name).string(), opt);
-    }
-    void expect_all_pass(const options &opt, std::initializer_list<const char *> files) {
-        for (const char *file : files)
-            EXPECT_TRUE(check_shared(file, opt)) << opt.isa << ' ' << file << '\n' << output;
-    }
-    void SetUp() override {
-        if (!fs::is_directory(tests::shared_path()))
-            GTEST_SKIP() << tests::shared_path() << " does not exist";
-    }
-};
-
-TEST_F(CheckSharedTest, TfliteOperators) {
-    EXPECT_TRUE(check_shared("vectors/tflite_ops.json")) << output;
-    EXPECT_EQ(last_line(), "296 passed, 0 failed"); // nothing skipped
-}
-
-/// XNNPACK's on x86 and on Arm, and LiteRT's own kernels, at every level.
-TEST_F(CheckSharedTest, LitertOperators) {
-    for (const cpu_isa level : get_available_cpu_isas()) {
-        options opt;
-        opt.isa = to_string(level);
-        EXPECT_TRUE(check_shared("vectors/litert_ops.json", opt)) << opt.isa << '\n' << output;
-        EXPECT_EQ(last_line(), "481 passed, 0 failed") << opt.isa;
-    }
-}
-
-TEST_F(CheckSharedTest, OrtOperators) {
-    EXPECT_TRUE(check_shared("vectors/ort_ops.json")) << output;
-    EXPECT_EQ(last_line(), "214 passed, 0 failed");
-}
-
-/// Names behind FAIL.
-std::set<std::string> failures_in(const std::string &output) {
-    std::set<std::string> names;
-    std::istringstream lines(output);
-    for (std::string line; std::getline(lines, line);)
-        if (line.rfind("FAIL ", 0) == 0)
-            names.insert(line.substr(5, line.find(':') - 5));
-    return names;
-}
-
-/// What ONNX Runtime makes of graphs that probe its transformers: bytes, and which of them changed the graph.
-TEST_F(CheckSharedTest, OrtGraphs) {
-    const int threads = get_num_threads();
-    for (const int count : {1, 2}) {
-        set_num_threads(count);
-        for (const cpu_isa level : octet::impl::generated_levels()) {
-            options opt;
-            opt.isa = to_string(level);
-            if (!octet::impl::isa_is_usable(level))
-                continue;
-            check_shared("vectors/ort_graphs/graphs.json", opt);
-            EXPECT_EQ(failures_in(output), std::set<std::string>{})
-                << opt.isa << ", " << count << " threads\n"
-                << output;
-        }
-    }
-    set_num_threads(threads);
-}
-
-TEST_F(CheckSharedTest, RequantizationVectors) {
-    EXPECT_TRUE(check_shared("spec/requantization_vectors.json")) << output;
-    EXPECT_EQ(last_line(), "1558 passed, 0 failed"); // 1295 vectors, 32 x 5 derivations, 103 primitives
-}
-
-/// Again on the reference alone and on generated code alone, at each level of this machine.
-TEST_F(CheckSharedTest, EveryImplementationAtEveryLevel) {
-    options opt;
-    opt.impl = implementation::ref;
-    expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json"});
-#ifdef NDEBUG // with sanitizers the reference takes minutes for the networks
-    expect_all_pass(opt, {"models/models.json"});
-#endif
-    opt.impl = implementation::jit;
-    for (const cpu_isa level : octet::impl::generated_levels()) {
-        opt.isa = to_string(level);
-        if (octet::impl::isa_is_usable(level))
-            expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json", "models/models.json"});
-        else
-            std::cout << "skipped: " << opt.isa << " is not usable here\n";
-    }
-}
-
-TEST_F(CheckSharedTest, Models) {
-    EXPECT_TRUE(check_shared("models/models.json")) << output;
-    EXPECT_EQ(last_line(), "48 passed, 0 failed");
 }
 
 } // namespace

@@ -55,6 +55,17 @@ masked_values<float> draw_scales(random_source &r, const dims &shape, int mask, 
 fixed_point_multiplier draw_multiplier(random_source &r, rule of, double real, bool may_be_wild = false);
 post_op::eltwise draw_function(random_source &r);
 
+/// Dimensions from `least` to `most`, at most `budget` elements.
+dims draw_shape(random_source &r, std::size_t least, std::size_t most, dim_t budget);
+data_type draw_code(random_source &r);   ///< u8 or s8
+data_type draw_number(random_source &r); ///< also s32 and f32
+rule draw_tflite(random_source &r, bool one_step = true);
+float draw_scale(random_source &r);
+void set_scale(problem &p, int arg, float scale);
+void set_scales(random_source &r, problem &p, std::initializer_list<int> args);
+void set_zero_point(random_source &r, problem &p, int arg, data_type of);
+void draw_dst_zero_point(random_source &r, problem &p);
+
 /// A rule with multipliers or real scales around `real`.
 void draw_integer_rule(random_source &r, problem &p, int mask, double real);
 /// `channel`: the dimension of dst that a per-channel bias, binary or prelu follows.
@@ -74,6 +85,14 @@ void draw_dot_attributes(random_source &r, problem &p, const dot_shape &shape);
 void draw_convolution(random_source &r, problem &p); ///< or deconvolution
 void draw_inner_product(random_source &r, problem &p);
 void draw_matmul(random_source &r, problem &p);
+///@}
+
+/// Tensors that are met element by element (draw_elementwise.cpp).
+///@{
+void draw_binary(random_source &r, problem &p);
+void draw_eltwise(random_source &r, problem &p);
+void draw_prelu(random_source &r, problem &p);
+void draw_sum(random_source &r, problem &p);
 ///@}
 
 /// No window of a pooling lies wholly in the padding.
