@@ -10,13 +10,14 @@ const {npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph} = require('./random_graphs.cjs');
 const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
 const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
+const attentions = require('./attention_graphs.cjs');
 
 const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
 
 const kinds = {
     random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken},
     probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
-    known: listed(known), unusual: listed(unusual), products: listed(products),
+    known: listed(known), unusual: listed(unusual), products: listed(products), attentions: listed(attentions),
 };
 
 const arrays = {

@@ -39,6 +39,7 @@ compare broken 0 2000 # patterns, some of whose conditions do not hold
 compare wide 0 500
 compare products
 compare unusual
+compare attentions
 # What doc/onnx.md lists: each differs still, and by no more than is said there.
 node "$here/compare_graphs.cjs" "$folder" known
 "$octet" check "$folder/graphs.json" >"$folder/report" || true

@@ -39,11 +39,16 @@ function data_of(type, values) {
     return data;
 }
 
-/// Attributes by value: an integer, a list of integers, a text; floats as {float: 0.5}.
+function tensor(name, type, dims, values) {
+    return Buffer.concat([...dims.map((d) => integer(1, d)), integer(2, types[type][0]), bytes(8, name), bytes(9, data_of(type, values))]);
+}
+
+/// Attributes by value: an integer, a list of integers, a text; floats as {float: 0.5}, tensors as {tensor: [type, dims, values]}.
 function attribute(name, value) {
     const parts = [bytes(1, name)];
     if (typeof value === 'string') parts.push(bytes(4, value), integer(20, 3));
     else if (Array.isArray(value)) parts.push(...value.map((v) => integer(8, v)), integer(20, 7));
+    else if (value.tensor) parts.push(bytes(5, tensor('', ...value.tensor)), integer(20, 4));
     else if (typeof value === 'object') parts.push(real(2, value.float), integer(20, 1));
     else parts.push(integer(3, value), integer(20, 2));
     return Buffer.concat(parts);
@@ -75,7 +80,7 @@ class graph {
         this.dims[name] = dims;
         return name;
     }
-    /// Returns the first output; others are in `more`.
+    /// Returns the first output; others are in `more`. An operator of another domain than ONNX's has it in front: 'com.microsoft.Gelu'.
     node(op, inputs, dims, attributes = {}, outputs = 1) {
         const names = Array.from({length: outputs}, () => this.fresh());
         this.nodes.push({op, inputs, outputs: names, attributes});
@@ -90,39 +95,36 @@ class graph {
     model(outputs) {
         const value = ({name, dtype, dims, open}) => {
             const shape = dims.map((d, i) => bytes(1, open[i] ? bytes(2, open[i]) : integer(1, d)));
-            const tensor = Buffer.concat([integer(1, types[dtype][0]), bytes(2, Buffer.concat(shape))]);
-            return Buffer.concat([bytes(1, name), bytes(2, bytes(1, tensor))]);
+            const type = Buffer.concat([integer(1, types[dtype][0]), bytes(2, Buffer.concat(shape))]);
+            return Buffer.concat([bytes(1, name), bytes(2, bytes(1, type))]);
         };
         const node = (n) =>
             Buffer.concat([
                 ...n.inputs.map((t) => bytes(1, t)),
                 ...n.outputs.map((t) => bytes(2, t)),
-                bytes(4, n.op),
+                bytes(4, n.op.slice(n.op.lastIndexOf('.') + 1)),
+                ...(n.op.includes('.') ? [bytes(7, n.op.slice(0, n.op.lastIndexOf('.')))] : []),
                 ...Object.entries(n.attributes).map(([k, v]) => bytes(5, attribute(k, v))),
             ]);
-        const tensor = ([name, {type, dims, values}]) =>
-            Buffer.concat([
-                ...dims.map((d) => integer(1, d)),
-                integer(2, types[type][0]),
-                bytes(8, name),
-                bytes(9, data_of(type, values)),
-            ]);
+        const constant = ([name, {type, dims, values}]) => tensor(name, type, dims, values);
         const read = [...this.constants].filter(([name]) => this.is_read(name));
         const is_node = ([name]) => this.constant_nodes.has(name);
         const as_node = (c) => Buffer.concat([
             bytes(2, c[0]), bytes(4, 'Constant'),
-            bytes(5, Buffer.concat([bytes(1, 'value'), bytes(5, tensor(c)), integer(20, 4)])),
+            bytes(5, Buffer.concat([bytes(1, 'value'), bytes(5, constant(c)), integer(20, 4)])),
         ]);
         const replaceable = this.replaceable.map((name) => ({name, dtype: 'f32', open: [], dims: this.dims[name]}));
         const body = Buffer.concat([
             ...read.filter(is_node).map((c) => bytes(1, as_node(c))),
             ...this.nodes.map((n) => bytes(1, node(n))),
             bytes(2, 'random'),
-            ...read.filter((c) => !is_node(c)).map((c) => bytes(5, tensor(c))),
+            ...read.filter((c) => !is_node(c)).map((c) => bytes(5, constant(c))),
             ...[...this.inputs, ...replaceable].filter(({name}) => this.is_read(name)).map((i) => bytes(11, value(i))),
             ...outputs.map((name) => bytes(12, bytes(1, name))),
         ]);
-        return Buffer.concat([integer(1, 8), bytes(7, body), bytes(8, integer(2, this.opset))]);
+        const domains = [...new Set(this.nodes.filter((n) => n.op.includes('.')).map((n) => n.op.slice(0, n.op.lastIndexOf('.'))))];
+        return Buffer.concat([integer(1, 8), bytes(7, body), bytes(8, integer(2, this.opset)),
+                              ...domains.map((d) => bytes(8, Buffer.concat([bytes(1, d), integer(2, 1)])))]);
     }
 }
 

@@ -49,8 +49,9 @@ public:
 void expand_contrib_operators(graph &g) {
     using e = expansion;
     static const std::map<std::string, void (e::*)()> expansions = {
-        {"Attention", &e::attention},  {"BiasGelu", &e::bias_gelu},
-        {"Dropout", &e::dropout},      {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
+        {"BiasGelu", &e::bias_gelu},
+        {"Dropout", &e::dropout},
+        {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
         {"QAttention", &e::attention},
     };
     if (std::none_of(g.nodes.begin(), g.nodes.end(),

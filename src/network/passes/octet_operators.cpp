@@ -39,11 +39,11 @@ void split_gelu(ort_graph &g) {
     });
 }
 
-/// Writes as parts what ONNX Runtime made one operator.
+/// Writes as parts what is one operator in ONNX Runtime.
 void split_attention(graph &g) {
     std::vector<node> nodes;
     for (node &n : g.nodes) {
-        if (n.op != "Attention") {
+        if (!is_attention(n.op)) {
             nodes.push_back(std::move(n));
             continue;
         }

@@ -193,6 +193,22 @@ result constant_of_shape(const known_node &n) {
                                 : 0);
 }
 
+result non_zero(const known_node &n) {
+    const memory::dims &x = n.dims(0);
+    std::vector<known_values> places(x.size());
+    memory::dims at(x.size());
+    for (const double v : n.input(0)) {
+        for (std::size_t d = 0; v != 0 && d < x.size(); d++)
+            places[d].push_back(static_cast<double>(at[d]));
+        for (std::size_t d = x.size(); d-- > 0 && ++at[d] == x[d];)
+            at[d] = 0;
+    }
+    known_values all;
+    for (const known_values &of_one : places)
+        all.insert(all.end(), of_one.begin(), of_one.end());
+    return all;
+}
+
 result shape(const known_node &n) {
     const auto rank = static_cast<std::int64_t>(n.dims(0).size());
     const auto index = [&](const char *name, std::int64_t absent) {

@@ -121,6 +121,7 @@ std::optional<known_values> where(const known_node &n);
 std::optional<known_values> view(const known_node &n); ///< the elements of input 0 under other dimensions
 std::optional<known_values> range(const known_node &n);
 std::optional<known_values> constant_of_shape(const known_node &n);
+std::optional<known_values> non_zero(const known_node &n);
 std::optional<known_values> shape(const known_node &n); ///< needs dimensions alone
 std::optional<known_values> size(const known_node &n);  ///< likewise
 

@@ -20,6 +20,7 @@ public:
         : g_(g), n_(n), depends_(depends) {}
 
     std::size_t count() const { return n_.inputs.size(); }
+    std::size_t output_count() const { return n_.outputs.size(); }
     bool has(std::size_t i) const { return i < count() && n_.inputs[i] >= 0; }
     const tensor &input(std::size_t i) const { return g_.tensors[static_cast<std::size_t>(n_.inputs[i])]; }
     bool depends(std::size_t i) const { return has(i) && depends_[static_cast<std::size_t>(n_.inputs[i])]; }

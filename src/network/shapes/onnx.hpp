@@ -41,6 +41,7 @@ void shape_of(node_shapes &n);
 void size_of(node_shapes &n);
 void range(node_shapes &n);
 void constant_of_shape(node_shapes &n);
+void non_zero(node_shapes &n);
 void cast(node_shapes &n);
 
 // ---- Rows (onnx_rows.cpp)
@@ -50,6 +51,9 @@ void arg_max(node_shapes &n);
 void layer_normalization(node_shapes &n);
 void skip_layer_normalization(node_shapes &n);
 void embed_layer_normalization(node_shapes &n);
+void attention(node_shapes &n);
+void multi_head_attention(node_shapes &n);
 void attention_mask(node_shapes &n);
+void exponentials(node_shapes &n);
 
 } // namespace octet::model::shape

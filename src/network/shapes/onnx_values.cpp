@@ -63,6 +63,14 @@ void constant_of_shape(node_shapes &n) {
     n.set_output(is_integer ? data_type::s32 : data_type::f32, shape);
 }
 
+/// The places of elements that are not 0: an index for each dimension and place.
+void non_zero(node_shapes &n) {
+    const std::vector<std::int64_t> values = n.constant(0);
+    const auto zeros = std::count(values.begin(), values.end(), 0);
+    n.set_output(data_type::s32,
+                 {static_cast<dim_t>(n.dims(0).size()), static_cast<dim_t>(values.size()) - zeros});
+}
+
 /// `to` counts types as ONNX does.
 void cast(node_shapes &n) {
     if (!n.has_attribute("to"))

@@ -1,4 +1,4 @@
-// LogSoftmax, ReduceL2 and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
+// LogSoftmax, the exponentials of Softmax, ReduceL2 and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -13,56 +13,40 @@
 namespace octet::model {
 namespace {
 
-/// x - max - ln(sum of e^(x - max)): the exponentials by primitives, sums as those of Softmax.
-class log_softmax_step final : public step {
+/// e^(x - max) by primitives, and its sums along an axis in the order of Softmax.
+class exponentials {
 public:
-    log_softmax_step(const lowering &l, const memory::desc &md, int axis)
-        : dst_(l.output_buffer(md)), exponentials_(l.scratch(md)) {
+    /// `differences`: x - max. `powers` may be the same buffer.
+    exponentials(const lowering &l, const memory::desc &md, int axis, const buffer &differences,
+                 buffer powers)
+        : powers_(std::move(powers)) {
         const memory::dims dims = md.dims();
         const auto middle = dims.begin() + axis;
-        outer_ = element_count({dims.begin(), middle});
-        size_ = *middle;
-        inner_ = element_count({middle + 1, dims.end()});
+        outer = element_count({dims.begin(), middle});
+        size = *middle;
+        inner = element_count({middle + 1, dims.end()});
         memory::dims reduced = dims;
         reduced[static_cast<std::size_t>(axis)] = 1;
         const memory::desc row_md(reduced, data_type::f32, memory::dims());
         const buffer src = l.input_buffer(0, md), largest = l.scratch(row_md);
-        primitives_.add(
+        primitives.add(
             reduction::primitive_desc({algorithm::reduction_max, md, row_md, 0.f, 0.f}, l.get_engine()),
             {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, largest}});
-        primitives_.add(
+        primitives.add(
             binary::primitive_desc({algorithm::binary_sub, md, row_md, md}, primitive_attr(), l.get_engine()),
-            {{OCTET_ARG_SRC_0, src}, {OCTET_ARG_SRC_1, largest}, {OCTET_ARG_DST, dst_}});
+            {{OCTET_ARG_SRC_0, src}, {OCTET_ARG_SRC_1, largest}, {OCTET_ARG_DST, differences}});
         const eltwise_forward::desc exponential(prop_kind::forward_inference, algorithm::eltwise_ort_exp, md,
                                                 md, 0.f);
-        primitives_.add(eltwise_forward::primitive_desc(exponential, primitive_attr(), l.get_engine()),
-                        {{OCTET_ARG_SRC, dst_}, {OCTET_ARG_DST, exponentials_}});
+        primitives.add(eltwise_forward::primitive_desc(exponential, primitive_attr(), l.get_engine()),
+                       {{OCTET_ARG_SRC, differences}, {OCTET_ARG_DST, powers_}});
     }
 
-    void make_primitives() override { primitives_.make_primitives(); }
-    void run(const stream &s, const run_memory &m) const override {
-        primitives_.run(s, m);
-        for (dim_t o = 0; o < outer_; o++)
-            for (dim_t i = 0; i < inner_; i++) {
-                const dim_t first = o * size_ * inner_ + i;
-                const float sum = sum_of(m.at<float>(exponentials_) + first);
-                const float logarithm = std::log(sum);
-                float *y = m.at<float>(dst_) + first;
-                for (dim_t k = 0; k < size_; k++)
-                    y[k * inner_] -= logarithm;
-            }
-    }
-    std::string implementation() const override { return primitives_.implementation() + " + loop"; }
-    std::string explain() const override {
-        return primitives_.explain() + "\na plain loop over " + std::to_string(outer_ * inner_) + " rows";
-    }
-
-private:
-    /// Over 16 lanes; of them halves, then neighbours.
-    float sum_of(const float *x) const {
+    /// Of the row whose first element is there. Over 16 lanes; of them halves, then neighbours.
+    float sum(const run_memory &m, dim_t first) const {
+        const float *x = m.at<float>(powers_) + first;
         std::array<float, 16> lanes{};
-        for (dim_t k = 0; k < size_; k++)
-            lanes[static_cast<std::size_t>(k % 16)] += x[k * inner_];
+        for (dim_t k = 0; k < size; k++)
+            lanes[static_cast<std::size_t>(k % 16)] += x[k * inner];
         for (std::size_t i = 0; i < 8; i++)
             lanes[i] += lanes[i + 8];
         for (std::size_t distance = 1; distance < 8; distance *= 2)
@@ -71,9 +55,64 @@ private:
         return lanes[0];
     }
 
-    buffer dst_, exponentials_;
-    dim_t outer_ = 0, size_ = 0, inner_ = 0;
-    primitive_step primitives_;
+    dim_t outer = 0, size = 0, inner = 0; ///< rows lie `inner` apart
+    primitive_step primitives;
+
+private:
+    buffer powers_;
+};
+
+/// x - max - ln(sum of e^(x - max)).
+class log_softmax_step final : public step {
+public:
+    log_softmax_step(const lowering &l, const memory::desc &md, int axis)
+        : dst_(l.output_buffer(md)), powers_(l, md, axis, dst_, l.scratch(md)) {}
+
+    void make_primitives() override { powers_.primitives.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        powers_.primitives.run(s, m);
+        for (dim_t o = 0; o < powers_.outer; o++)
+            for (dim_t i = 0; i < powers_.inner; i++) {
+                const dim_t first = o * powers_.size * powers_.inner + i;
+                const float logarithm = std::log(powers_.sum(m, first));
+                float *y = m.at<float>(dst_) + first;
+                for (dim_t k = 0; k < powers_.size; k++)
+                    y[k * powers_.inner] -= logarithm;
+            }
+    }
+    std::string implementation() const override { return powers_.primitives.implementation() + " + loop"; }
+    std::string explain() const override {
+        return powers_.primitives.explain() + "\na plain loop over " +
+               std::to_string(powers_.outer * powers_.inner) + " rows";
+    }
+
+private:
+    buffer dst_;
+    exponentials powers_;
+};
+
+/// Softmax before its division: e^(x - max), and the sum of each row.
+class exponentials_step final : public step {
+public:
+    exponentials_step(const lowering &l, const memory::desc &md, int axis)
+        : sums_(l.output_buffer(1)),
+          powers_(l, md, axis, l.output_buffer(0).seen_through(md), l.output_buffer(0).seen_through(md)) {}
+
+    void make_primitives() override { powers_.primitives.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        powers_.primitives.run(s, m);
+        for (dim_t o = 0; o < powers_.outer; o++)
+            m.at<float>(sums_)[o] = powers_.sum(m, o * powers_.size);
+    }
+    std::string implementation() const override { return powers_.primitives.implementation() + " + loop"; }
+    std::string explain() const override {
+        return powers_.primitives.explain() + "\na plain loop over " + std::to_string(powers_.outer) +
+               " rows";
+    }
+
+private:
+    buffer sums_;
+    exponentials powers_;
 };
 
 /// A sum over eight lanes, then of what is left over four; of them halves, then what is left at last. Eigen's for SSE.
@@ -176,6 +215,16 @@ std::unique_ptr<step> lower_log_softmax(const lowering &l) {
     return std::make_unique<log_softmax_step>(l, md, axis);
 }
 
+std::unique_ptr<step> lower_exponentials(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
+    need_equal_dims(x, y);
+    int axis = 0;
+    const memory::desc md = softmax_desc(l, x, axis);
+    if (element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
+        refuse("output 1 is not one number for each row of " + to_text(x.dims));
+    return std::make_unique<exponentials_step>(l, md, axis);
+}
+
 std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     const memory::dims reduced = l.integers("reduced", {});
@@ -188,6 +237,7 @@ std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_float_reductions_rows[] = {
+    row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows)
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
