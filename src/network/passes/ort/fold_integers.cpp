@@ -4,6 +4,7 @@
 #include "network/passes/ort/fold_integers.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "network/operators.hpp"
 
@@ -55,11 +56,15 @@ bool is_needed(const graph &g, std::size_t shape) {
     return !is_read || std::any_of(g.outputs.begin(), g.outputs.end(), is_following);
 }
 
+bool has_open_inputs(const graph &g) {
+    return std::any_of(g.inputs.begin(), g.inputs.end(),
+                       [&](int t) { return !g.tensors[static_cast<std::size_t>(t)].dim_names.empty(); });
+}
+
 /// Nodes that read sizes of what others compute, in a network with open ones.
 std::vector<bool> needed_shapes(const graph &g) {
     std::vector<bool> needed(g.nodes.size()), is_computed(g.tensors.size());
-    if (std::all_of(g.inputs.begin(), g.inputs.end(),
-                    [&](int t) { return g.tensors[static_cast<std::size_t>(t)].dim_names.empty(); }))
+    if (!has_open_inputs(g))
         return needed;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
@@ -71,6 +76,121 @@ std::vector<bool> needed_shapes(const graph &g) {
     }
     return needed;
 }
+
+/// Tensors that are equal once common subexpressions are one have one number.
+class equal_tensors {
+public:
+    explicit equal_tensors(const graph &g) : g_(g) {
+        for (const node &n : g.nodes)
+            for (std::size_t k = 0; k < n.outputs.size(); k++)
+                if (n.outputs[k] >= 0) {
+                    std::vector<int> inputs;
+                    for (const int t : n.inputs)
+                        inputs.push_back(number_of(t));
+                    numbers_[n.outputs[k]] =
+                        computed_.emplace(std::make_tuple(n.op, inputs, n.attributes, k), n.outputs[k])
+                            .first->second;
+                }
+    }
+    int number_of(int t) {
+        if (const auto found = numbers_.find(t); found != numbers_.end())
+            return found->second;
+        if (t < 0 || !g_.tensors[at(t)].is_constant || element_count(g_.tensors[at(t)].dims) > most_elements)
+            return t;
+        const tensor &c = g_.tensors[at(t)];
+        return numbers_[t] =
+                   constants_
+                       .emplace(std::make_tuple(c.type, c.dims, std::string(c.data.begin(), c.data.end())), t)
+                       .first->second;
+    }
+
+private:
+    static constexpr std::int64_t most_elements = 8;
+
+    const graph &g_;
+    std::map<int, int> numbers_;
+    std::map<std::tuple<std::string, std::vector<int>, std::map<std::string, attribute>, std::size_t>, int>
+        computed_;
+    std::map<std::tuple<data_type, memory::dims, std::string>, int> constants_;
+};
+
+/// Nodes that compute sizes of a network with open ones, before they are gone.
+class size_nodes {
+public:
+    explicit size_nodes(const graph &g) : g_(g), equal_(g) {
+        for (const node &n : g.nodes)
+            for (const int t : n.outputs)
+                if (t >= 0)
+                    writers_[t] = &n;
+    }
+
+    std::map<int, size_node> find() {
+        std::map<int, size_node> found;
+        for (const node &n : g_.nodes)
+            if (n.outputs.size() == 1 && is_known(g_, n.outputs[0]))
+                found[n.outputs[0]] = {n, 0, equal_.number_of(n.outputs[0]),
+                                       n.op == "Concat" ? entries_of(n) : std::vector<size_entry>()};
+        std::map<int, std::set<std::pair<int, std::size_t>>> readers; ///< of equal tensors
+        for (const node &n : g_.nodes)
+            for (std::size_t k = 0; k < n.inputs.size() && !n.outputs.empty(); k++)
+                if (found.count(n.inputs[k]) != 0)
+                    readers[equal_.number_of(n.inputs[k])].emplace(equal_.number_of(n.outputs[0]), k);
+        for (const int t : g_.outputs)
+            if (found.count(t) != 0)
+                readers[equal_.number_of(t)].emplace(-1, 0);
+        for (auto &[t, n] : found)
+            n.readers = readers[n.equal_to].size();
+        return found;
+    }
+
+private:
+    const node *writer(int t, const char *op) const {
+        const auto found = writers_.find(t);
+        return found != writers_.end() && found->second->op == op && !found->second->inputs.empty()
+                   ? found->second
+                   : nullptr;
+    }
+    /// Integers of a constant.
+    std::vector<std::int32_t> integers(int t) const {
+        if (t < 0 || !g_.tensors[at(t)].is_constant || g_.tensors[at(t)].type != data_type::s32)
+            return {};
+        return values_of<std::int32_t>(g_.tensors[at(t)]);
+    }
+
+    /// None where something is no list of integers.
+    std::vector<size_entry> entries_of(const node &concat) const {
+        std::vector<size_entry> entries;
+        for (const int t : concat.inputs) {
+            if (t < 0)
+                return {};
+            if (g_.tensors[at(t)].is_constant) {
+                if (g_.tensors[at(t)].type != data_type::s32)
+                    return {};
+                for (const std::int32_t v : integers(t))
+                    entries.push_back({-1, 0, v});
+            } else if (element_count(g_.tensors[at(t)].dims) == 1)
+                entries.push_back(dimension(t));
+            else
+                return {};
+        }
+        return entries;
+    }
+    /// Unsqueeze of Gather of Shape.
+    size_entry dimension(int t) const {
+        const node *const alone = writer(t, "Unsqueeze");
+        const node *const gather = alone ? writer(alone->inputs[0], "Gather") : nullptr;
+        const node *const shape = gather ? writer(gather->inputs[0], "Shape") : nullptr;
+        const std::vector<std::int32_t> index =
+            gather && gather->inputs.size() > 1 ? integers(gather->inputs[1]) : std::vector<std::int32_t>();
+        if (!shape || index.size() != 1 || index[0] < 0 || !shape->attributes.empty())
+            return {};
+        return {shape->inputs[0], static_cast<std::size_t>(index[0]), {}};
+    }
+
+    const graph &g_;
+    equal_tensors equal_;
+    std::map<int, const node *> writers_;
+};
 
 } // namespace
 
@@ -97,6 +217,8 @@ std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants
 sized_constants fold_integers(graph &g) {
     sized_constants folded;
     const std::vector<bool> needed = needed_shapes(g);
+    if (has_open_inputs(g))
+        folded.nodes = size_nodes(g).find();
     std::vector<node> kept;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         node &n = g.nodes[i];

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -8,9 +9,28 @@
 
 namespace octet::model {
 
+/// One number of a computed list of sizes: a constant, a dimension of a tensor, or what a network makes of those.
+struct size_entry {
+    int source = -1; ///< the tensor whose dimension it is; -1: none
+    std::size_t dim = 0;
+    std::optional<std::int32_t> constant;
+
+    bool is(std::int64_t value) const { return constant == value; }
+    bool is_size(int of, std::size_t d) const { return source == of && dim == d; }
+};
+
+/// A node that computed sizes, which a constant has taken the place of.
+struct size_node {
+    node computing;
+    std::size_t readers = 0; ///< of its results, where equal nodes are one (CommonSubexpressionElimination)
+    int equal_to = -1;       ///< the first tensor that an equal node writes
+    std::vector<size_entry> entries; ///< of a Concat of sizes
+};
+
 /// Constants that a network computes from sizes of its tensors.
 struct sized_constants {
     std::set<int> tensors;
+    std::map<int, size_node> nodes; ///< by what they wrote
     /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed end).
     std::map<int, std::vector<bool>> open_dims;
 };

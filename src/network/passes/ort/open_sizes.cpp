@@ -10,13 +10,13 @@
 namespace octet::model {
 
 namespace {
-constexpr int known = 0, unknown = -1;
+constexpr int known = 0, unknown = -1, of_unknown_rank = -2;
 using symbols = std::vector<int>; ///< one per dimension
 
 class open_sizes {
 public:
     open_sizes(const graph &g, const sized_constants &sized)
-        : g_(g), sized_(sized), values_{sized.tensors, {}}, all_(g.tensors.size()) {}
+        : g_(g), sized_(sized), values_{sized.tensors, {}, {}}, all_(g.tensors.size()) {}
 
     std::vector<symbols> find() {
         std::map<std::string, int> names;
@@ -55,7 +55,11 @@ private:
     void follow(const node &n, int y) {
         if (input(n, 0) < 0) // only of operators that read others
             return lose(y);
-        switch (facts_of("onnx", n.op).flow) {
+        const size_flow flow = facts_of("onnx", n.op).flow;
+        if (flow != size_flow::reshaped &&
+            std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return !has_rank(t); }))
+            return lose_rank(y);
+        switch (flow) {
         case size_flow::broadcast:
             return element_wise(n, n.inputs.size(), y);
         case size_flow::first_broadcast:
@@ -241,6 +245,9 @@ private:
         if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
             g_.tensors[at(shape)].type != data_type::s32 || is_open(shape))
             return lose(y);
+        constexpr std::int64_t first_opset_with_values = 14;
+        if (sized_.tensors.count(shape) != 0 && g_.opset < first_opset_with_values)
+            return lose_rank(y);
         const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
         if (sizes.size() != result.size())
             return lose(y);
@@ -250,7 +257,7 @@ private:
         for (std::size_t d = 0; d < sizes.size(); d++)
             if (d < all_[at(x)].size() &&
                 (sizes[d] == 0 || (is_computed && sizes[d] == dims(x)[d] && all_[at(x)][d] != known))) {
-                result[d] = all_[at(x)][d];
+                result[d] = has_rank(x) ? all_[at(x)][d] : unknown;
                 kept_sources[d] = known;
             }
         const bool is_rest_known =
@@ -272,6 +279,8 @@ private:
     /// A row for each of a batch of sequences.
     void rows(const node &n, int y) {
         const symbols &x = all_[at(input(n, 0))];
+        if (y != n.outputs[0])
+            return lose(y);
         for (std::size_t d = 0; d < all_[at(y)].size(); d++)
             all_[at(y)][d] = d < 2 && d < x.size() ? x[d] : known;
     }
@@ -336,6 +345,8 @@ private:
             if (dims[d])
                 all_[at(t)][d] = unknown;
     }
+    bool has_rank(int t) const { return t < 0 || all_[at(t)].empty() || all_[at(t)][0] != of_unknown_rank; }
+    void lose_rank(int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), of_unknown_rank); }
     void lose(int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), unknown); }
 
     const graph &g_;
@@ -352,6 +363,8 @@ void ort_graph::find_symbols() {
     if (std::any_of(all.begin(), all.end(), [](const tensor &t) { return !t.dim_names.empty(); }))
         symbols_ = open_sizes(get_graph(), from_sizes_ ? *from_sizes_ : none).find();
 }
+
+bool ort_graph::has_rank(int t) const { return rank(t) == 0 || symbol(t, 0) != of_unknown_rank; }
 
 int ort_graph::symbol(int t, std::size_t dim) const {
     const auto index = static_cast<std::size_t>(t);

@@ -106,6 +106,19 @@ public:
     }
     /// Whether a constant is one that the network computes from open sizes.
     bool is_sized(int t) const { return from_sizes_ && from_sizes_->tensors.count(t) != 0; }
+    /// The node that computed such a constant; null.
+    const size_node *sizes_of(int t) const {
+        if (!from_sizes_)
+            return nullptr;
+        const auto found = from_sizes_->nodes.find(t);
+        return found != from_sizes_->nodes.end() ? &found->second : nullptr;
+    }
+    const size_node *sizes_of(int t, const char *op) const {
+        const size_node *n = sizes_of(t);
+        return n && n->computing.op == op ? n : nullptr;
+    }
+    /// Whether ONNX Runtime knows how many dimensions a tensor has: not behind a Reshape to what a network computes, in old operator sets.
+    bool has_rank(int t) const;
 
     // ---- Pairs
 
@@ -166,7 +179,8 @@ private:
     const int first_inserted_; ///< node
     mutable std::vector<int> order_of_visits_;
     mutable std::size_t visits_at_ = 0; ///< changes when it was found
-    /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown. Empty: all are known.
+    /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown, -2 of a tensor of unknown rank. Empty: all
+    /// are known.
     std::vector<std::vector<int>> symbols_;
 };
 

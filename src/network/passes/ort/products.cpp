@@ -290,7 +290,7 @@ struct scaling {
     int scaled; ///< the other operand
 };
 
-/// A product with a constant of one element, or a quotient by it.
+/// A product with a constant of one element, or a quotient by it. Of an unknown rank only one without dimensions is small enough.
 std::optional<scaling> scaling_of(const ort_graph &g, int i) {
     const bool is_quotient = g.is(i, "Div");
     if (!is_quotient && !g.is(i, "Mul"))
@@ -298,10 +298,16 @@ std::optional<scaling> scaling_of(const ort_graph &g, int i) {
     for (std::size_t k = is_quotient ? 1 : 0; k < 2; k++) {
         const int c = g.input(i, k), scaled = g.input(i, 1 - k);
         const auto number = g.number(c);
-        if (number && g.is_float(scaled) && g.rank(c) <= g.rank(scaled) && g.rank(scaled) > 0)
+        if (number && g.is_float(scaled) && g.rank(c) <= (g.has_rank(scaled) ? g.rank(scaled) : 0))
             return scaling{is_quotient ? 1.f / *number : *number, scaled};
     }
     return {};
+}
+
+/// Before a product, the rank must be known.
+bool is_scaled_tensor(const ort_graph &g, int i) {
+    const auto found = i < 0 ? std::nullopt : scaling_of(g, i);
+    return found && g.has_rank(found->scaled) && g.rank(found->scaled) > 0;
 }
 
 /// Factors of the operands and of the product become one, which is not the same to the last bit.
@@ -320,8 +326,8 @@ void take_factors(ort_graph &g, int i, std::set<int> &made) {
     };
     n.inputs.resize(2);
     for (int &operand : n.inputs)
-        if (const auto found = take(g.producer(operand)))
-            operand = found->scaled;
+        if (const int scale = g.producer(operand); is_scaled_tensor(g, scale))
+            operand = take(scale)->scaled;
     const int follower = g.only_consumer(g.output(i));
     const bool is_behind = follower >= 0 && take(follower);
     if (!is_scaled)
