@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "common/text.hpp"
+#include "cpu/machine/caches.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/several_kernels.hpp"
 #include "cpu/stream/blocks.hpp"
@@ -41,7 +42,7 @@ template <typename Problem>
 constexpr bool is_unary =
     std::is_same_v<Problem, eltwise_problem> || std::is_same_v<Problem, reorder_problem>;
 
-// ---- in two steps where the layouts differ: computed in the source's order, then transposed
+// ---- in two steps where the layouts differ: what has fewer bytes is transposed, before or after it is computed
 
 /// The problem with a destination that is dense in the order of the source.
 template <typename Problem> Problem in_order_of_source(Problem p) {
@@ -90,8 +91,15 @@ template <typename Problem> candidate plan_one_order(const Problem &p, const mac
     return is_copy(p) ? plan_copy(m.isa, p.src, p.dst) : plan_program(p, m);
 }
 
-/// `bytes` are those of the whole.
+/// `bytes` are those of the whole; results that leave the caches are transposed, whose stores can pass these by.
 template <typename Problem> candidate plan_two_orders(const Problem &p, const machine &m, std::size_t bytes) {
+    if (memory::data_type_size(p.src.data_type) < memory::data_type_size(p.dst.data_type) &&
+        !leaves_caches(bytes)) {
+        Problem last = p;
+        last.src = dense_in_order_of(p.dst, p.src);
+        return in_two_steps(last.src, plan_transpose(m.isa, p.src, last.src, size_in_bytes(last.src)),
+                            plan_one_order(last, m));
+    }
     const Problem first = in_order_of_source(p);
     return in_two_steps(first.dst, plan_one_order(first, m), plan_transpose(m.isa, first.dst, p.dst, bytes));
 }
