@@ -5,6 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -83,35 +87,71 @@ extremes extremes_with_nan(const float *x, dim_t count) {
     return all;
 }
 
-/// Rows of the same length, into which elements are divided to be reduced: long ones, since a result takes as long as some hundred
-/// elements, and a multiple of four, which are reduced at a time.
-dim_t rows_of(dim_t count) {
-    constexpr dim_t shortest = 2048, at_a_time = 4;
-    for (dim_t rows = count / shortest / at_a_time * at_a_time; rows > 0; rows -= at_a_time)
-        if (count % rows == 0)
-            return rows;
-    return 1;
+/// Extremes in any order, which are those of numbers whatever the order; and whether there is a NaN.
+struct scan {
+    extremes of = {};
+    bool has_nan = false;
+};
+
+scan scan_anywhere(const float *x, dim_t count) {
+    scan s;
+    for (dim_t i = 0; i < count; i++) {
+        s.of.include(x[i]);
+        s.has_nan |= std::isnan(x[i]);
+    }
+    return s;
 }
 
-/// Finds scale and zero point of what it is given, then quantizes with them. The extremes of rows are found first, by
-/// reductions: whatever the order, they are the same, but where there is a NaN. Then a sum is NaN, too.
+#if defined(__x86_64__)
+/// Four vectors at a time, so that none waits for the one before.
+__attribute__((target("avx2"))) scan scan_with_avx2(const float *x, dim_t count) {
+    constexpr dim_t width = 8, chains = 4, block = chains * width;
+    const extremes none;
+    __m256 low[chains], high[chains], unordered = _mm256_setzero_ps();
+    std::fill(low, low + chains, _mm256_set1_ps(none.low));
+    std::fill(high, high + chains, _mm256_set1_ps(none.high));
+    dim_t i = 0;
+    for (; count - i >= block; i += block) {
+        __m256 v[chains];
+#pragma GCC unroll 4
+        for (dim_t c = 0; c < chains; c++) {
+            v[c] = _mm256_loadu_ps(x + i + c * width);
+            low[c] = _mm256_min_ps(low[c], v[c]);
+            high[c] = _mm256_max_ps(high[c], v[c]);
+        }
+#pragma GCC unroll 2
+        for (dim_t c = 0; c < chains; c += 2) // true where one of two is NaN
+            unordered = _mm256_or_ps(unordered, _mm256_cmp_ps(v[c], v[c + 1], _CMP_UNORD_Q));
+    }
+    scan s = scan_anywhere(x + i, count - i);
+    float lows[block], highs[block];
+    for (dim_t c = 0; c < chains; c++) {
+        _mm256_storeu_ps(lows + c * width, low[c]);
+        _mm256_storeu_ps(highs + c * width, high[c]);
+    }
+    for (dim_t k = 0; k < block; k++)
+        s.of.include({lows[k], highs[k]});
+    s.has_nan |= _mm256_movemask_ps(unordered) != 0;
+    return s;
+}
+#endif
+
+/// The code for this CPU; all find the same.
+scan (*fastest_scan())(const float *, dim_t) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return scan_with_avx2;
+#endif
+    return scan_anywhere;
+}
+
+/// Finds scale and zero point of what it is given, then quantizes with them.
 class dynamic_quantize_step final : public step {
 public:
     dynamic_quantize_step(const lowering &l, const buffer &src, const buffer &dst, const buffer &scale,
                           const buffer &zero_point)
-        : count_(element_count(src.get_desc().dims())), rows_(rows_of(count_)), src_(src), scale_(scale),
-          zero_point_u8_(zero_point),
+        : count_(element_count(src.get_desc().dims())), src_(src), scale_(scale), zero_point_u8_(zero_point),
           zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))) {
-        const memory::desc matrix({rows_, count_ / rows_}, data_type::f32, format_tag::nc),
-            column({rows_, 1}, data_type::f32, format_tag::nc);
-        lowest_ = l.scratch(column);
-        highest_ = l.scratch(column);
-        sums_ = l.scratch(column);
-        for (const auto &[alg, result] : {std::pair{algorithm::reduction_min, lowest_},
-                                          {algorithm::reduction_max, highest_},
-                                          {algorithm::reduction_sum, sums_}})
-            extremes_.add(reduction::primitive_desc({alg, matrix, column, 0.f, 0.f}, l.get_engine()),
-                          {{OCTET_ARG_SRC, src.seen_through(matrix)}, {OCTET_ARG_DST, result}});
         primitive_attr attr;
         attr.set_requantization(onnxruntime_rule);
         attr.set_scales_mask(OCTET_ARG_DST, 0);
@@ -123,38 +163,30 @@ public:
                        {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, zero_point_s32_}});
     }
 
-    void make_primitives() override {
-        extremes_.make_primitives();
-        quantize_.make_primitives();
-    }
+    void make_primitives() override { quantize_.make_primitives(); }
 
     void run(const stream &s, const run_memory &m) const override {
-        extremes_.run(s, m);
-        const extremes found = found_extremes(m);
-        const dynamic_quantization q =
-            dynamic_quantization_of(std::min(found.low, 0.f), std::max(found.high, 0.f));
+        static const auto find = fastest_scan();
+        const float *const x = m.at<float>(src_);
+        const scan found = find(x, count_);
+        const extremes e = found.has_nan ? extremes_with_nan(x, count_) : found.of;
+        const dynamic_quantization q = dynamic_quantization_of(std::min(e.low, 0.f), std::max(e.high, 0.f));
         *m.at<float>(scale_) = q.scale;
         *m.at<std::uint8_t>(zero_point_u8_) = static_cast<std::uint8_t>(q.zero_point);
         *m.at<std::int32_t>(zero_point_s32_) = q.zero_point;
         quantize_.run(s, m);
     }
 
-    std::string implementation() const override {
-        return extremes_.implementation() + " + " + quantize_.implementation();
+    std::string implementation() const override { return "loop + " + quantize_.implementation(); }
+    std::string explain() const override {
+        return "the extremes of " + std::to_string(count_) + " elements, by a plain loop\n" +
+               quantize_.explain();
     }
-    std::string explain() const override { return extremes_.explain() + "\n" + quantize_.explain(); }
 
 private:
-    extremes found_extremes(const run_memory &m) const {
-        const float *low = m.at<float>(lowest_), *high = m.at<float>(highest_), *sums = m.at<float>(sums_);
-        if (std::any_of(sums, sums + rows_, [](float sum) { return std::isnan(sum); }))
-            return extremes_with_nan(m.at<float>(src_), count_);
-        return {*std::min_element(low, low + rows_), *std::max_element(high, high + rows_)};
-    }
-
-    std::int64_t count_, rows_;
-    buffer src_, lowest_, highest_, sums_, scale_, zero_point_u8_, zero_point_s32_;
-    primitive_step extremes_, quantize_;
+    std::int64_t count_;
+    buffer src_, scale_, zero_point_u8_, zero_point_s32_;
+    primitive_step quantize_;
 };
 
 std::unique_ptr<step> lower_quantize_linear(const lowering &l) {
