@@ -5,6 +5,7 @@
 
 #include <iterator>
 #include <limits>
+#include <optional>
 
 #include "common/eltwise_ort.hpp"
 #include "jit/epilogue/polynomial.hpp"
@@ -54,42 +55,118 @@ void exp(emitter &e, const vec &x) {
     emit_ort_exp(e, {x});
 }
 
-/// 1 - exp(t), t <= 0 and far above the exponent's range.
-void one_minus_exp(emitter &e, const vec &t) {
-    const temp m(e), sum(e);
-    e.move(m, e.constant(ort_log2_e));
-    e.vfmadd213ps(m, t, e.constant(ort_whole));
-    e.vsubps(m, m, e.constant(ort_whole));
-    e.vfmadd231ps(t, m, e.constant(ort_minus_ln2_high));
-    e.vfmadd231ps(t, m, e.constant(ort_minus_ln2_low));
-    polynomial(e, sum, t, ort_erf_exp_coefficients);
-    e.vcvtps2dq(m, m);
-    e.vpaddd(m, m, e.constant(127u));
-    e.vpslld(m, m, 23);
-    e.vmulps(sum, sum, m);
-    e.move(t, e.constant(1.f));
-    e.vsubps(t, t, sum);
+/// Vectors side by side, each with registers of its own, so that none waits for itself: all do a step before the next one comes.
+class side_by_side {
+public:
+    side_by_side(emitter &e, std::size_t count) : e_(e), count_(count) {
+        if (count > 1)
+            constant_.emplace(e);
+    }
+    ~side_by_side() {
+        for (const vec &v : taken_)
+            e_.give_vec(v);
+    }
+    side_by_side(const side_by_side &) = delete;
+    side_by_side &operator=(const side_by_side &) = delete;
+
+    std::vector<vec> take() {
+        std::vector<vec> all;
+        for (std::size_t i = 0; i < count_; i++)
+            taken_.push_back(all.emplace_back(e_.take_vec()));
+        return all;
+    }
+    /// Calls step(i, c) for each, where c holds the constant; several load it once.
+    template <typename Number, typename Step> void with(Number constant, const Step &step) const {
+        if (count_ == 1)
+            return step(0, e_.constant(constant));
+        const vec &held = *constant_;
+        e_.move(held, e_.constant(constant));
+        for (std::size_t i = 0; i < count_; i++)
+            step(i, vec_operand(held));
+    }
+    template <typename Step> void each(const Step &step) const {
+        for (std::size_t i = 0; i < count_; i++)
+            step(i);
+    }
+    template <std::size_t n>
+    void polynomial(const std::vector<vec> &sum, const std::vector<vec> &x, const float (&c)[n]) const {
+        with(c[n - 1], [&](std::size_t i, const vec_operand &k) { e_.move(sum[i], k); });
+        for (std::size_t term = n - 1; term-- > 0;)
+            with(c[term], [&](std::size_t i, const vec_operand &k) { e_.vfmadd213ps(sum[i], x[i], k); });
+    }
+
+private:
+    emitter &e_;
+    const std::size_t count_;
+    std::optional<temp> constant_;
+    std::vector<vec> taken_;
+};
+
+/// t = 1 - exp(t), t <= 0 and far above the exponent's range; m is lost.
+void one_minus_exp(emitter &e, side_by_side &all, const std::vector<vec> &t, const std::vector<vec> &m) {
+    const std::vector<vec> sum = all.take();
+    all.with(ort_log2_e, [&](std::size_t i, const vec_operand &c) { e.move(m[i], c); });
+    all.with(ort_whole, [&](std::size_t i, const vec_operand &c) {
+        e.vfmadd213ps(m[i], t[i], c);
+        e.vsubps(m[i], m[i], c);
+    });
+    all.with(ort_minus_ln2_high, [&](std::size_t i, const vec_operand &c) { e.vfmadd231ps(t[i], m[i], c); });
+    all.with(ort_minus_ln2_low, [&](std::size_t i, const vec_operand &c) { e.vfmadd231ps(t[i], m[i], c); });
+    all.polynomial(sum, t, ort_erf_exp_coefficients);
+    all.with(127u, [&](std::size_t i, const vec_operand &c) {
+        e.vcvtps2dq(m[i], m[i]);
+        e.vpaddd(m[i], m[i], c);
+        e.vpslld(m[i], m[i], 23);
+        e.vmulps(sum[i], sum[i], m[i]);
+    });
+    all.with(1.f, [&](std::size_t i, const vec_operand &c) {
+        e.move(t[i], c);
+        e.vsubps(t[i], t[i], sum[i]);
+    });
+}
+
+/// y = erf(x factor)
+void erf(emitter &e, side_by_side &all, const std::vector<vec> &y, const std::vector<vec> &x, float factor) {
+    const std::vector<vec> a = all.take(), large = all.take(), square = all.take();
+    all.with(factor, [&](std::size_t i, const vec_operand &c) { e.vmulps(a[i], x[i], c); });
+    all.with(~lane::sign_bit, [&](std::size_t i, const vec_operand &c) { e.vpand_(a[i], a[i], c); });
+    all.with(ort_erf_limit, [&](std::size_t i, const vec_operand &c) {
+        e.move(large[i], c);
+        e.vminps(a[i], large[i], a[i]);
+        e.vmulps(square[i], a[i], a[i]);
+    });
+    constexpr std::size_t small_terms = std::size(ort_erf_small), large_terms = std::size(ort_erf_large);
+    static_assert(small_terms < large_terms, "the terms of both polynomials take turns");
+    all.with(ort_erf_large[large_terms - 1],
+             [&](std::size_t i, const vec_operand &c) { e.move(large[i], c); });
+    for (std::size_t k = large_terms - 1; k-- > 0;) {
+        all.with(ort_erf_large[k],
+                 [&](std::size_t i, const vec_operand &c) { e.vfmadd213ps(large[i], a[i], c); });
+        if (k < small_terms)
+            all.with(ort_erf_small[k], [&](std::size_t i, const vec_operand &c) {
+                k + 1 == small_terms ? e.move(y[i], c) : e.vfmadd213ps(y[i], square[i], c);
+            });
+    }
+    all.each([&](std::size_t i) { e.vfmadd213ps(y[i], a[i], a[i]); });
+    all.each([&](std::size_t i) { e.vfmadd213ps(large[i], a[i], a[i]); });
+    all.with(lane::sign_bit, [&](std::size_t i, const vec_operand &c) { e.vpxor_(large[i], large[i], c); });
+    one_minus_exp(e, all, large, square);
+    all.with(ort_erf_split, [&](std::size_t i, const vec_operand &c) {
+        const mask is_large(e);
+        e.compare_f32(is_large, a[i], c, emitter::gt);
+        e.blend(y[i], is_large, y[i], large[i]);
+    });
+    all.with(lane::sign_bit, [&](std::size_t i, const vec_operand &c) {
+        e.vpand_(a[i], x[i], c);
+        e.vpor_(y[i], y[i], a[i]);
+    });
 }
 
 void erf(emitter &e, const vec &x) {
-    const temp a(e), small(e), large(e);
-    e.vpand_(a, x, e.constant(~lane::sign_bit));
-    e.move(large, e.constant(ort_erf_limit));
-    e.vminps(a, large, a);
-    e.vmulps(large, a, a);
-    polynomial(e, small, large, ort_erf_small);
-    e.vfmadd213ps(small, a, a);
-    polynomial(e, large, a, ort_erf_large);
-    e.vfmadd213ps(large, a, a);
-    e.vpxor_(large, large, e.constant(lane::sign_bit));
-    one_minus_exp(e, large);
-    {
-        const mask is_large(e);
-        e.compare_f32(is_large, a, e.constant(ort_erf_split), emitter::gt);
-        e.blend(small, is_large, small, large);
-    }
-    e.vpand_(x, x, e.constant(lane::sign_bit));
-    e.vpor_(x, x, small);
+    side_by_side all(e, 1);
+    const std::vector<vec> y = all.take();
+    erf(e, all, y, {x}, 1.f);
+    e.move(x, y[0]);
 }
 
 /// x = odd(x²) x / even(x²)
@@ -117,33 +194,31 @@ void logistic(emitter &e, const vec &x) {
     e.vmaxps(x, none, x);
 }
 
-/// x = x / 2 (f + 1), where f is what `function` makes of x.
-template <typename Function> void gelu(emitter &e, const vec &x, const Function &function) {
-    const temp half(e);
-    e.vmulps(half, x, e.constant(0.5f));
-    function();
-    e.vaddps(x, x, e.constant(1.f));
-    e.vmulps(x, half, x);
-}
-
-void gelu_erf(emitter &e, const vec &x) {
-    gelu(e, x, [&] {
-        e.vmulps(x, x, e.constant(ort_sqrt_half));
-        erf(e, x);
+/// x = x / 2 (erf(x sqrt(1/2)) + 1)
+void gelu_erf(emitter &e, const std::vector<vec> &x) {
+    side_by_side all(e, x.size());
+    const std::vector<vec> y = all.take();
+    erf(e, all, y, x, ort_sqrt_half);
+    all.with(1.f, [&](std::size_t i, const vec_operand &c) { e.vaddps(y[i], y[i], c); });
+    all.with(0.5f, [&](std::size_t i, const vec_operand &c) {
+        e.vmulps(x[i], x[i], c);
+        e.vmulps(x[i], x[i], y[i]);
     });
 }
 
 void gelu_tanh(emitter &e, const vec &x) {
-    gelu(e, x, [&] {
-        {
-            const temp t(e);
-            e.vmulps(t, x, e.constant(ort_gelu_cubic));
-            e.vmulps(t, t, x);
-            e.vaddps(t, t, e.constant(ort_gelu_linear));
-            e.vmulps(x, x, t);
-        }
-        tanh(e, x);
-    });
+    const temp half(e);
+    e.vmulps(half, x, e.constant(0.5f));
+    {
+        const temp t(e);
+        e.vmulps(t, x, e.constant(ort_gelu_cubic));
+        e.vmulps(t, t, x);
+        e.vaddps(t, t, e.constant(ort_gelu_linear));
+        e.vmulps(x, x, t);
+    }
+    tanh(e, x);
+    e.vaddps(x, x, e.constant(1.f));
+    e.vmulps(x, half, x);
 }
 
 void swish(emitter &e, const vec &x, float alpha) {
@@ -171,7 +246,7 @@ void emit_eltwise_ort(emitter &e, algorithm alg, float alpha, float beta, const 
     case algorithm::eltwise_ort_exp:
         return exp(e, x);
     case algorithm::eltwise_ort_gelu_erf:
-        return gelu_erf(e, x);
+        return gelu_erf(e, {x});
     case algorithm::eltwise_ort_gelu_tanh:
         return gelu_tanh(e, x);
     case algorithm::eltwise_ort_logistic:
@@ -184,6 +259,8 @@ void emit_eltwise_ort(emitter &e, algorithm alg, float alpha, float beta, const 
         return swish(e, x, alpha);
     }
 }
+
+void emit_ort_gelu_erf(emitter &e, const std::vector<vec> &x) { gelu_erf(e, x); }
 
 void emit_ort_exp(emitter &e, const std::vector<vec> &x) {
     std::vector<vec> m, sum;

@@ -4,8 +4,11 @@
 #include "jit/epilogue/epilogue.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "common/element.hpp"
+#include "common/post_ops.hpp"
+#include "jit/epilogue/eltwise_ort.hpp"
 #include "jit/epilogue/rounding.hpp"
 #include "jit/epilogue/rules_emitter.hpp"
 
@@ -108,7 +111,8 @@ void epilogue_emitter::requantize(const vec &x, int v) {
         e_.vaddps(x, x, param(p.bias, v));
 }
 
-void epilogue_emitter::compute(const epilogue_result &r) {
+/// From an accumulator to what the first post-op finds.
+void epilogue_emitter::apply_rule(const epilogue_result &r) {
     const epilogue_plan::param_indices &p = plan_.params();
     if (p.weights_zero_point >= 0) {
         const emitter::temp row_sum(e_);
@@ -119,27 +123,69 @@ void epilogue_emitter::compute(const epilogue_result &r) {
     is_f32_ = r.value == epilogue_stage::f32_accumulator || r.value == epilogue_stage::f32_value;
     if (r.value == epilogue_stage::accumulator || r.value == epilogue_stage::f32_accumulator)
         requantize(r.acc, r.column_vector);
-    for (int i = 0; i < plan_.emitted_post_ops(); i++)
-        apply_post_op(plan_.source().post_ops[i], {r.acc, i, r.column_vector, r.element, r.valid});
-    finish({r.acc, 0, r.column_vector, r.element, r.valid});
+}
+
+namespace {
+
+/// A function whose steps wait for each other takes longer than its operations do: several vectors go through it side by side.
+bool is_long(const post_op_entry &op) {
+    const post_op::eltwise *f = function_of(op);
+    return f && f->algorithm == algorithm::eltwise_ort_gelu_erf && f->scale == 1.f;
+}
+
+} // namespace
+
+/// Where there are 32 registers: as many as pay, or as have registers in a tile that left few.
+std::size_t epilogue_emitter::vectors_side_by_side() const {
+    constexpr int most = 3, registers_of_each = 5;
+    const auto &ops = plan_.source().post_ops;
+    if (e_.vector_count() < 32 || std::none_of(ops.begin(), ops.begin() + plan_.emitted_post_ops(), is_long))
+        return 1;
+    return static_cast<std::size_t>(std::clamp((e_.free_vecs() - 1) / registers_of_each, 1, most));
+}
+
+/// Each step for all of them, before the next one.
+void epilogue_emitter::compute(const epilogue_result *results, std::size_t count) {
+    const auto each = [&](const auto &step) { // from values of one kind to values of one kind
+        const bool is_f32 = is_f32_;
+        for (std::size_t k = 0; k < count; k++) {
+            is_f32_ = is_f32;
+            step(results[k]);
+        }
+    };
+    each([&](const epilogue_result &r) { apply_rule(r); });
+    for (int i = 0; i < plan_.emitted_post_ops(); i++) {
+        const post_op_entry &op = plan_.source().post_ops[i];
+        if (is_long(op)) {
+            std::vector<vec> x;
+            each([&](const epilogue_result &r) { to_f32(x.emplace_back(r.acc)); });
+            emit_ort_gelu_erf(e_, x);
+        } else {
+            each([&](const epilogue_result &r) {
+                apply_post_op(op, {r.acc, i, r.column_vector, r.element, r.valid});
+            });
+        }
+    }
+    each([&](const epilogue_result &r) { finish({r.acc, 0, r.column_vector, r.element, r.valid}); });
 }
 
 void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {
-    if (!plan_.bytes().is_used) {
-        for (const epilogue_result &r : results) {
-            compute(r);
-            store_vector(r);
-        }
-        return;
+    constexpr std::size_t vectors_per_store = 4;
+    std::optional<emitter::temp> order; // of codes, which are stored together
+    if (plan_.bytes().is_used) {
+        order.emplace(e_);
+        e_.move(*order, e_.quarters_order());
     }
-    constexpr int vectors_per_store = 4;
-    const emitter::temp order(e_);
-    e_.move(order, e_.quarters_order());
-    for (std::size_t i = 0; i < results.size(); i += vectors_per_store) {
-        const int count = static_cast<int>(std::min<std::size_t>(vectors_per_store, results.size() - i));
-        for (int k = 0; k < count; k++)
-            compute(results[i + static_cast<std::size_t>(k)]);
-        store_bytes(&results[i], count, order);
+    const std::size_t at_a_time = vectors_side_by_side(), group = order ? vectors_per_store : at_a_time;
+    for (std::size_t i = 0; i < results.size(); i += group) {
+        const std::size_t end = std::min(i + group, results.size());
+        for (std::size_t k = i; k < end; k += at_a_time)
+            compute(&results[k], std::min(at_a_time, end - k));
+        if (order)
+            store_bytes(&results[i], static_cast<int>(end - i), *order);
+        else
+            for (std::size_t k = i; k < end; k++)
+                store_vector(results[k]);
     }
 }
 

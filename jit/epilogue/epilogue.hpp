@@ -54,7 +54,9 @@ private:
         dim_t element;
         int valid;
     };
-    void compute(const epilogue_result &r);
+    void apply_rule(const epilogue_result &r);
+    void compute(const epilogue_result *results, std::size_t count);
+    std::size_t vectors_side_by_side() const;
     void requantize(const vec &x, int v);
     void requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m);
     void apply_post_op(const post_op_entry &entry, const context &at);

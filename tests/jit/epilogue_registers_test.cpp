@@ -85,6 +85,17 @@ TEST(EpilogueRegisters, AreEnoughAndNoneIsSpare) {
         }
 }
 
+/// A tile that leaves few registers has fewer vectors go through a long function side by side.
+TEST(EpilogueRegisters, OfSideBySideVectorsMayBeFewer) {
+    const epilogue_plan plan(
+        make_epilogue(requantization_rule::ort_f32, data_type::f32,
+                      {post_op::eltwise{algorithm::eltwise_ort_gelu_erf, 0.f, 0.f, 1.f}}),
+        {1, channels, 0x1p31}, false);
+    EXPECT_EQ(plan.temps({cpu_isa::avx512_core}), 16); // five for each of three, and a constant
+    for (int registers = 5; registers <= 16; registers++)
+        EXPECT_NO_THROW(emit_tiles({cpu_isa::avx512_core}, plan, registers)) << registers;
+}
+
 TEST(EpilogueRegisters, AreCountedWhereTheyExceedTheLevel) {
     const epilogue_plan plan(
         make_epilogue(requantization_rule::f32, data_type::u8,

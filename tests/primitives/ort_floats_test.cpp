@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "common/eltwise_ort.hpp"
 #include "support/expect_error.hpp"
 #include "support/naive.hpp"
 
@@ -191,6 +192,39 @@ TEST(ort_floats, layer_normalization_is_that_of_mlas) {
                     layer_normalization_forward(layer_normalization_forward::primitive_desc(d, ort(), cpu)),
                     args, expected, n);
             });
+        }
+}
+
+/// Several vectors of a tile go through Gelu side by side: tiles of all sizes, columns that fill no vector, all exponents.
+TEST(ort_floats, gelu_behind_a_product_is_that_of_one_element) {
+    inputs in(234);
+    constexpr dim_t depth = 8;
+    for (const dim_t rows : {1, 2, 5, 13, 40})
+        for (const dim_t columns : {3, 16, 40, 96}) {
+            memory src(memory::desc({rows, depth}, data_type::f32, dims{}), cpu),
+                weights(memory::desc({depth, columns}, data_type::f32, dims{}), cpu);
+            for (const memory &m : {src, weights})
+                for (std::size_t i = 0; i < m.get_desc().get_size() / sizeof(float); i++)
+                    m.map_data<float>()[i] =
+                        std::ldexp(static_cast<float>(in.between(-100, 100)) / 100, in.between(-12, 3));
+            const memory::desc dst_md({rows, columns}, data_type::f32, dims{});
+            const auto result = [&](bool has_gelu) {
+                primitive_attr attr = ort();
+                post_ops ops;
+                if (has_gelu)
+                    ops.append_eltwise(algorithm::eltwise_ort_gelu_erf, 0.f, 0.f);
+                attr.set_post_ops(ops);
+                const memory dst(dst_md, cpu);
+                const matmul::primitive_desc pd({src.get_desc(), weights.get_desc(), dst_md}, attr, cpu);
+                matmul(pd).execute(
+                    stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, weights}, {OCTET_ARG_DST, dst}});
+                const auto *y = dst.map_data<const float>();
+                return row(y, y + rows * columns);
+            };
+            row expected = result(false);
+            for (float &y : expected)
+                y = impl::eltwise_ort_gelu_erf(y);
+            for_every_level([&] { EXPECT_EQ(result(true), expected) << rows << " x " << columns; });
         }
 }
 
