@@ -23,6 +23,7 @@
 namespace octet::tests {
 namespace {
 
+namespace fs = std::filesystem;
 using bytes = std::vector<std::uint8_t>;
 using model::shared_bytes;
 
@@ -80,6 +81,23 @@ TEST(Loading, ReleasedPagesComeBack) {
     const shared_bytes other = bytes{1, 2, 3};
     model::release_pages(other);
     EXPECT_EQ(other, (bytes{1, 2, 3}));
+}
+
+/// A plan of which another user could cut the pages that every run reads.
+TEST(Loading, FilesThatOthersMayWriteAreCopied) {
+    const fs::path file = fs::temp_directory_path() / ("octet_loading_" + std::to_string(getpid()));
+    network expected(digits);
+    expected.save(file);
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_TRUE(model::is_mapped(model::map_file(file)));
+    fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
+    EXPECT_FALSE(model::is_mapped(model::map_file(file)));
+    network net(file);
+    fs::resize_file(file, 0);
+    net.run();
+    expected.run();
+    EXPECT_EQ(net.output().as<std::int8_t>(), expected.output().as<std::int8_t>());
+    fs::remove(file);
 }
 
 /// The same constants, each at an address that no type wants.

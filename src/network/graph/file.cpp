@@ -1,4 +1,5 @@
-// Files come from outside: a directory, a pipe or a name with control characters must end in one sentence.
+// Files come from outside: a directory, a pipe or a name with control characters must end in one sentence. A mapped file that is
+// cut ends whoever reads it (SIGBUS), and one that is written changes behind all checks: files that others may write are copied.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/file.hpp"
 #include "octet/network.hpp"
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -42,6 +44,33 @@ public:
 private:
     int number_;
 };
+
+/// Whether another user than this one and root can write to a file.
+bool is_writable_by_others(const struct stat &status) {
+    return (status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0 ||
+           ((status.st_mode & S_IWGRP) != 0 && status.st_gid != getegid());
+}
+
+/// Memory for bytes at a multiple of 64.
+std::shared_ptr<void> aligned_memory(std::size_t size) {
+    constexpr std::align_val_t alignment{64};
+    return {::operator new(std::max<std::size_t>(size, 1), alignment),
+            [](void *first) { ::operator delete(first, alignment); }};
+}
+
+/// All bytes of an open file; none if it ends before.
+shared_bytes read_all(int file, std::size_t size) {
+    const std::shared_ptr<void> bytes = aligned_memory(size);
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t count = read(file, static_cast<char *>(bytes.get()) + done, size - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return {};
+        done += static_cast<std::size_t>(count);
+    }
+    return {bytes, bytes.get(), size};
+}
 
 /// Bytes of the character that begins there, 0 if none does: names go to Python and into JSON, which take UTF-8 alone.
 std::size_t utf8_length(const std::string &text, std::size_t begin) {
@@ -90,6 +119,12 @@ shared_bytes map_file(const std::string &path) {
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size == 0) // there is no mapping of no bytes
         return {};
+    if (is_writable_by_others(status)) {
+        const shared_bytes copy = read_all(file.number(), size);
+        if (copy.size() != size)
+            refuse(path + ": cannot be read to its end");
+        return copy;
+    }
     void *first = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
     if (first == MAP_FAILED)
         refuse(path + ": cannot be mapped");
@@ -147,11 +182,9 @@ shared_bytes zero_bytes(std::size_t size) {
 }
 
 shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size) {
-    constexpr std::align_val_t alignment{64};
-    void *first = ::operator new(std::max<std::size_t>(size, 1), alignment);
-    std::copy(bytes, bytes + size, static_cast<std::uint8_t *>(first));
-    const auto release = [](const void *p) { ::operator delete(const_cast<void *>(p), alignment); };
-    return {std::shared_ptr<const void>(first, release), first, size};
+    const std::shared_ptr<void> copy = aligned_memory(size);
+    std::copy(bytes, bytes + size, static_cast<std::uint8_t *>(copy.get()));
+    return {copy, copy.get(), size};
 }
 
 std::string printable(std::string text) {

@@ -94,7 +94,9 @@ std::string host::provider_path() {
 host *host::get() {
     static const std::unique_ptr<host> only = []() -> std::unique_ptr<host> {
         const char *path = std::getenv("OCTET_ONNXRUNTIME");
-        void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+        if (!path || !*path) // dlopen takes "" for the program itself
+            return nullptr;
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!library)
             return nullptr;
         const auto base = reinterpret_cast<const ort_api_base *(*)()>(dlsym(library, "OrtGetApiBase"));
