@@ -107,13 +107,40 @@ class Signatures(unittest.TestCase):
         self.assertIn("\n- weights_layout: order of the weights' dimensions", octet.conv2d.__doc__)
 
 
+# What no argument of an operation should be; what one of them may be anyway is not an error.
+NONSENSE = (None, float("nan"), float("inf"), -1, 0, 1 << 70, -(1 << 70), 1.5, "x", "", b"x", [], (), {}, [[]], [1, 2, 3, 4, 5, 6, 7], [None],
+            np.zeros((0,), np.float32), np.zeros((2, 0), np.int8), np.ones((1, 2), complex), np.array(["a"]), np.ones((2, 3), object),
+            np.ones((1,) * 7, np.int8), object(), len, True, np.datetime64("2020"))
+FOREIGN = ("set_", "OCTET_ARG", "from_double", "num_threads_scope", "incompatible function arguments", "Unable to cast", "reshape", "memory::desc",
+           "negative dimensions", "truth value")
+
+
 class WrongArguments(unittest.TestCase):
     def refused(self, error, text, call):
         with self.subTest(text), self.assertRaises(error) as raised:
             call()
         self.assertIn(text, str(raised.exception))
-        for foreign in ("set_", "OCTET_ARG", "from_double", "num_threads_scope", "incompatible function arguments", "Unable to cast"):
+        for foreign in FOREIGN:
             self.assertNotIn(foreign, str(raised.exception))
+
+    def test_nonsense_in_every_argument_of_every_operation(self):
+        x, image, w = np.ones((2, 3), np.float32), np.ones((1, 2, 4, 4), np.int8), np.ones((2, 2, 1, 1), np.int8)
+        calls = dict(avg_pool2d=(image, 2), max_pool2d=(image, 2), conv2d=(image, w), conv_transpose2d=(image, w), linear=(w[:, :, 0, 0],) * 2,
+                     matmul=(w[:, :, 0, 0],) * 2, batch_norm=(x, np.ones(3), np.ones(3)), layer_norm=(x,), softmax=(x,), prelu=(x, 0.5),
+                     eltwise=(x, "tanh"), binary=(x, x, "add"), sum=([x, x],), concat=([x, x],), reduce=(x, "max"), resize=(image, 2),
+                     quantize=(x,), dequantize=(image,), requantize=(image,))
+        for name, values in calls.items():
+            for i, parameter in enumerate(parameters_of(getattr(octet, name))):
+                for nonsense in NONSENSE:
+                    given, named = list(values), {"scale": 1.0} if name.endswith("quantize") else {}
+                    if i < len(values):
+                        given[i] = nonsense
+                    else:
+                        named[parameter] = nonsense
+                    try:
+                        getattr(octet, name)(*given, **named)
+                    except (ValueError, TypeError, octet.UnsupportedError) as e:
+                        self.assertFalse([foreign for foreign in FOREIGN if foreign in str(e)], (name, parameter, nonsense, str(e)))
 
     def test_settings(self):
         for error, text, call in [
@@ -187,8 +214,26 @@ class WrongArguments(unittest.TestCase):
                  lambda: octet.conv2d(x.astype(np.int16), x)),
                 (octet.UnsupportedError, "weights has type float32, implemented: int8, uint8", lambda: octet.conv2d(x, w)),
                 (TypeError, "rule is 3, allowed: a name", lambda: octet.quantize(x, scale=1.0, rule=3)),
+                (TypeError, "x is NoneType, allowed: an array of numbers", lambda: octet.softmax(None)),
+                (TypeError, "y is NoneType, allowed: an array of numbers", lambda: octet.binary(x, None, "add")),
+                (ValueError, "x_scale: scale 0 is nan, allowed: finite", lambda: octet.conv2d(x, x, x_scale=float("nan"), rule="ort_f32")),
+                (ValueError, "3 values of zero_point", lambda: octet.max_pool2d(x, 2, zero_point=[1, 2, 3])),
+                (ValueError, "post_ops: function 'nosuch' is unknown, allowed: relu", lambda: octet.eltwise(x, "relu", post_ops="nosuch")),
+                (ValueError, "bias has 7 dimensions, allowed: 1", lambda: octet.conv2d(x, x, np.ones((1,) * 7, np.int32))),
+                (ValueError, "x has 7 dimensions, allowed: up to 6", lambda: octet.eltwise(np.ones((1,) * 7, np.int8), "relu")),
+                (ValueError, "stride is 1180591620717411303424, allowed: integers up to 1073741824", lambda: octet.conv2d(x, x, stride=1 << 70)),
+                (ValueError, "stride is -1, allowed: 1 or more", lambda: octet.conv_transpose2d(x, x[:, :, :1, :1], stride=-1)),
+                (TypeError, "kernel is b'x', allowed: an integer, or one per side", lambda: octet.max_pool2d(x, b"x")),
+                (TypeError, "keep_dims is 1, allowed: True or False", lambda: octet.reduce(x, "sum", keep_dims=1)),
+                (ValueError, "scale has 2 values, allowed: 1, or one per index of `axis`", lambda: octet.requantize(x, scale=[1, 2])),
+                (TypeError, "rule is None, allowed: a name", lambda: octet.layer_norm(x, rule=None)),
                 (ValueError, "axis is (), allowed: None for all", lambda: octet.reduce(x, "sum", ()))]:
             self.refused(error, text, call)
+
+    def test_sizes_are_integers_of_any_kind(self):
+        x = np.arange(16, dtype=np.int8).reshape(1, 1, 4, 4)
+        for kernel in (2, np.int64(2), (2, 2), [2], np.array([2, 2]), np.array(2)):
+            np.testing.assert_array_equal(octet.max_pool2d(x, kernel)[0, 0], [[5, 7], [13, 15]])
 
     def test_matching(self):
         for error, text, call in [

@@ -74,6 +74,13 @@ def real(who: str, value: Any) -> float:
         raise TypeError(f"{who} is {value!r}, allowed: a number") from None
 
 
+def flag(who: str, value: Any) -> bool:
+    """The truth value that an argument of this name is."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{who} is {value!r}, allowed: True or False")
+    return bool(value)
+
+
 def several(who: str, values: Any, what: str = "arrays") -> List[Any]:
     """What an argument of this name lists."""
     if isinstance(values, str) or not isinstance(values, Iterable):
@@ -136,18 +143,23 @@ def axis_of(axis: int, rank: int) -> int:
 def per_side(value: Any, sides: int, who: str) -> Tuple[int, ...]:
     """One integer, or one per side, as one per side."""
     try:
-        return (index(value),) * sides
+        values: Tuple[int, ...] = (index(value),) * sides
     except TypeError:
-        pass
-    try:
-        values = tuple([index(each) for each in value])
-    except TypeError:
-        raise TypeError(f"{who} is {value!r}, allowed: an integer, or one per side") from None
-    if len(values) == 1:
-        return values * sides
-    if len(values) != sides:
-        raise ValueError(f"{who} has {len(values)} values, allowed: 1 or {sides}")
+        values = _each(value, who)
+        if len(values) == 1:
+            values = values * sides
+        if len(values) != sides:
+            raise ValueError(f"{who} has {len(values)} values, allowed: 1 or {sides}") from None
+    if max(values) > 1 << 30 or min(values) < -1 << 30:
+        raise ValueError(f"{who} is {value}, allowed: integers up to {1 << 30}")
     return values
+
+
+def _each(values: Any, who: str) -> Tuple[int, ...]:
+    try:
+        return tuple([index(each) for each in values]) if not isinstance(values, bytes) else (index(values),)
+    except TypeError:
+        raise TypeError(f"{who} is {values!r}, allowed: an integer, or one per side") from None
 
 
 def padding_of(padding: Any, sides: int) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
@@ -159,13 +171,16 @@ def padding_of(padding: Any, sides: int) -> Tuple[Tuple[int, ...], Tuple[int, ..
     return same, same
 
 
-def positions(size: int, padding: int, kernel: int, dilation: int, stride: int) -> int:
-    """Windows along a side."""
+def need_window(kernel: int, dilation: int, stride: int) -> None:
+    """Raises ValueError for a window that has no elements or does not move."""
     if kernel < 1 or stride < 1 or dilation < 1:
         who, value = next(pair for pair in (("kernel", kernel), ("stride", stride), ("dilation", dilation)) if pair[1] < 1)
         raise ValueError(f"{who} is {value}, allowed: 1 or more")
-    if padding > 1 << 30:
-        raise ValueError(f"padding is {padding} along a side, allowed: up to {1 << 30}")
+
+
+def positions(size: int, padding: int, kernel: int, dilation: int, stride: int) -> int:
+    """Windows along a side."""
+    need_window(kernel, dilation, stride)
     extent = (kernel - 1) * dilation + 1
     if size + padding < extent:
         raise ValueError(f"x has {size} elements and a padding of {padding} along a side, allowed: at least the {extent} of a window")

@@ -161,7 +161,11 @@ void set_sides(primitive_attr &attr, reader &keywords, const channel_masks &mask
                           side{"y_scale", "y_zero_point", OCTET_ARG_DST, masks.dst}}) {
         if (const auto scale = keywords.take(s.scale)) {
             const auto values = numbers<float>(*scale, s.scale);
-            attr.set_scales(s.arg, mask_of(values.size(), s.mask), values);
+            try {
+                attr.set_scales(s.arg, mask_of(values.size(), s.mask), values);
+            } catch (const error &e) {
+                throw error(e.status, std::string(s.scale) + ": " + e.what());
+            }
         }
         if (const auto zero_point = keywords.take(s.zero_point)) {
             const auto values = numbers<std::int32_t>(*zero_point, s.zero_point);
@@ -234,8 +238,8 @@ public:
             throw py::value_error("post_ops: '" + name + "' has " + std::to_string(parts.size() - 1) +
                                   " values, allowed: up to 3");
         else
-            ops_.append_eltwise(number(parts, 3, 1.), algorithm_of("eltwise_", name), number(parts, 1, 0.),
-                                number(parts, 2, 0.));
+            ops_.append_eltwise(number(parts, 3, 1.), algorithm_of("eltwise_", name, "post_ops: function"),
+                                number(parts, 1, 0.), number(parts, 2, 0.));
     }
     void finish() { result_.attr.set_post_ops(ops_); }
 
@@ -267,7 +271,7 @@ private:
                         "post_ops: " + name);
         const memory::desc d = desc_of(a, name);
         keep(a, d, arg(OCTET_ARG_SRC_1));
-        ops_.append_binary(algorithm_of("binary_", name), d);
+        ops_.append_binary(algorithm_of("binary_", name, "post_ops: function"), d);
     }
     /// The result begins as the array.
     void append_sum(const py::tuple &parts) {
@@ -332,7 +336,7 @@ attributes attributes_of(const py::dict &given, const channel_masks &masks, std:
     return result;
 }
 
-algorithm algorithm_of(const std::string &family, const std::string &name) {
+algorithm algorithm_of(const std::string &family, const std::string &name, const std::string &who) {
     constexpr int last = static_cast<int>(algorithm::reduction_norm_lp_power_p_sum);
     static const std::unordered_map<std::string, algorithm> all = [] {
         std::unordered_map<std::string, algorithm> found;
@@ -347,7 +351,7 @@ algorithm algorithm_of(const std::string &family, const std::string &name) {
         if (const std::string candidate = to_string(static_cast<algorithm>(i));
             candidate.rfind(family, 0) == 0)
             known += (known.empty() ? "" : ", ") + candidate.substr(family.size());
-    throw py::value_error("function '" + name + "' is unknown, allowed: " + known);
+    throw py::value_error(who + " '" + name + "' is unknown, allowed: " + known);
 }
 
 } // namespace octet::python

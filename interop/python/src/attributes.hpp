@@ -28,6 +28,7 @@ struct attributes {
 attributes attributes_of(const py::dict &given, const channel_masks &masks, std::size_t sources = 0);
 
 /// An algorithm by its name without the family's prefix: ("pooling_", "max").
-algorithm algorithm_of(const std::string &family, const std::string &name);
+/// Throws ValueError, which names the argument `who`, for another name.
+algorithm algorithm_of(const std::string &family, const std::string &name, const std::string &who);
 
 } // namespace octet::python

@@ -15,6 +15,10 @@ operand::operand(const py::handle &object, const std::string &who) : array(array
         array = elements_as(array, data_type::f32, who); // NumPy's default, which networks round, too
     if (!is_plain())
         array = dense(array, array.dtype());
+    constexpr py::ssize_t most_dims = 6;
+    if (array.ndim() > most_dims)
+        throw py::value_error(who + " has " + std::to_string(array.ndim()) + " dimensions, allowed: up to " +
+                              std::to_string(most_dims));
     dims strides;
     for (py::ssize_t i = 0; i < array.ndim(); i++) // a dimension with one element may have one below 0
         strides.push_back(std::max<py::ssize_t>(array.strides(i), 0) / array.itemsize());

@@ -59,11 +59,13 @@ std::vector<input> inputs_of(const py::object &arrays) {
     }
     const py::dict named = arrays;
     inputs.reserve(named.size());
-    for (const auto &[name, x] : named)
-        if (!x.is_none()) {
-            const auto who = py::cast<std::string>(name);
-            inputs.push_back({argument_of(who), operand(x, who)});
-        }
+    for (const auto &[name, x] : named) {
+        const auto who = py::cast<std::string>(name);
+        const int arg = argument_of(who);
+        if (!x.is_none() || arg == OCTET_ARG_SRC ||
+            arg == OCTET_ARG_SRC_1) // which says that None is no array
+            inputs.push_back({arg, operand(x, who)});
+    }
     return inputs;
 }
 
@@ -130,7 +132,7 @@ std::map<std::string, std::string> texts_of(const std::string &operation, const 
         else if (!py::isinstance<py::str>(value))
             append_numbers(text, value);
         else if (text = py::cast<std::string>(value); key == "algorithm")
-            text = to_string(algorithm_of(operation + "_", text));
+            text = to_string(algorithm_of(operation + "_", text, "function"));
     }
     return texts;
 }
@@ -199,9 +201,9 @@ py::object bias_of(const py::object &bias) {
     py::array given = array_of(bias, "bias");
     if (given.dtype().kind() == 'i' && given.itemsize() == sizeof(std::int64_t))
         given = elements_as(given, data_type::s32, "bias");
+    if (given.ndim() != 1)
+        throw py::value_error("bias has " + std::to_string(given.ndim()) + " dimensions, allowed: 1");
     const operand b(given, "bias");
-    if (b.array.ndim() != 1)
-        throw py::value_error("bias has " + std::to_string(b.array.ndim()) + " dimensions, allowed: 1");
     return py::module_::import("numpy").attr("ascontiguousarray")(b.array);
 }
 

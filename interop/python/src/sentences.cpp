@@ -45,6 +45,15 @@ constexpr replacement terms[] = {
     {"resize of the input or the network", "a call with an array, or resize,"},
 };
 
+/// The same of sentences about operations.
+constexpr replacement operations_terms[] = {
+    {"src zero points", "values of x_zero_point"},     {"src scales", "values of x_scale"},
+    {"src0 zero points", "values of x_zero_point"},    {"src0 scales", "values of x_scale"},
+    {"src1 zero points", "values of x1_zero_point"},   {"src1 scales", "values of x1_scale"},
+    {"weights zero points", "values of w_zero_point"}, {"weights scales", "values of w_scale"},
+    {"dst zero points", "values of zero_point"},       {"dst scales", "values of y_scale"},
+};
+
 /// Words of sentences about operations. ("weights" is w's name in the documentation, too.)
 constexpr replacement words[] = {
     {"src", "x"},     {"src0", "x"},      {"src_0", "x"},        {"src1", "y"},
@@ -61,11 +70,9 @@ std::string_view translated(std::string_view word) {
     return word;
 }
 
-} // namespace
-
-std::string in_terms_of_python(std::string text) {
+template <std::size_t N> std::string replaced(std::string text, const replacement (&table)[N]) {
     for (std::size_t at = 0; at < text.size(); at++)
-        for (const auto &[from, to] : terms)
+        for (const auto &[from, to] : table)
             if (text.compare(at, from.size(), from) == 0) {
                 text.replace(at, from.size(), to);
                 at += to.size() - 1; // the loop goes on behind it, also behind nothing
@@ -74,7 +81,12 @@ std::string in_terms_of_python(std::string text) {
     return text;
 }
 
-std::string in_terms_of_operations(const std::string &sentence) {
+} // namespace
+
+std::string in_terms_of_python(std::string text) { return replaced(std::move(text), terms); }
+
+std::string in_terms_of_operations(const std::string &given) {
+    const std::string sentence = replaced(given, operations_terms);
     const bool names_rules = sentence.find("rule") != std::string::npos; // one of them is called f32, too
     std::string result;
     for (std::size_t at = 0; at < sentence.size();) {

@@ -7,9 +7,9 @@
 namespace octet::python {
 
 /// A sentence with C++'s functions and execution arguments replaced by keyword arguments.
-std::string in_terms_of_python(std::string sentence);
+std::string in_terms_of_python(std::string text);
 
 /// A sentence about an operation, in which tensors are also called as the functions of octet.operations call them, and types as NumPy does.
-std::string in_terms_of_operations(const std::string &sentence);
+std::string in_terms_of_operations(const std::string &given);
 
 } // namespace octet::python

@@ -15,6 +15,9 @@ from .parameters import described
 
 def _reordered(x: Any, dtype: Any, axis: Any, attributes: Dict[str, Any]) -> Array:
     mask = 0 if axis is None else 1 << axis_of(axis, max(np.ndim(x), 1))
+    for name, value in attributes.items() if axis is None else ():
+        if name != "post_ops" and np.size(value) > 1:
+            raise ValueError(f"{'zero_point' if name == 'y_zero_point' else name} has {np.size(value)} values, allowed: 1, or one per index of `axis`")
     return _octet.run("reorder", {"x": x}, {}, attributes, None, dtype, (mask, mask, mask))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _octet
-from ..arguments import Array, Integers, Numbers, PostOps, axis_of, function_last, integer, keywords, own_type, real, several
+from ..arguments import Array, Integers, Numbers, PostOps, axis_of, flag, function_last, integer, keywords, own_type, real, several
 from .parameters import described
 
 
@@ -146,7 +146,7 @@ def reduce(x: ArrayLike, function: str, axis: Union[None, int, Sequence[int]] = 
     sizes = tuple([1 if d in axes else size for d, size in enumerate(shape)])
     y = _octet.run("reduction", {"x": x}, {"algorithm": function, "p": real("p", p), "epsilon": real("epsilon", epsilon)}, attributes, sizes, dtype,
                    keep_order=False)
-    return y.reshape(sizes if keep_dims else [size for d, size in enumerate(shape) if d not in axes])
+    return y.reshape(sizes if flag("keep_dims", keep_dims) else [size for d, size in enumerate(shape) if d not in axes])
 
 
 @described
@@ -163,4 +163,4 @@ def softmax(x: ArrayLike, axis: int = -1, *, log: bool = False, dtype: DTypeLike
     >>> softmax(np.array([1, 1], np.float32)).tolist()
     [0.5, 0.5]
     """
-    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if log else "accurate", "axis": integer("axis", axis, 32)}, keywords(locals()), None, dtype)
+    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if flag("log", log) else "accurate", "axis": integer("axis", axis, 32)}, keywords(locals()), None, dtype)

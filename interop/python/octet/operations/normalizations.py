@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _octet
-from ..arguments import Array, PostOps, as_given, channels_first, floats, need_rank, own_type, real
+from ..arguments import Array, PostOps, as_given, channels_first, flag, floats, need_rank, own_type, real, text
 from .parameters import described
 
 
@@ -18,7 +18,7 @@ def _normalized(operation: str, x: Array, mean: Any, variance: Any, statistics: 
     vectors = {"mean": floats(mean, "mean", statistics), "variance": floats(variance, "variance", statistics),
                "scale": floats(scale, "scale", channels), "shift": floats(shift, "shift", channels)}
     flags = [flag for flag, is_set in (("use_global_stats", mean is not None or variance is not None), ("use_scale", scale is not None),
-                                       ("use_shift", shift is not None), ("fuse_norm_relu", relu)) if is_set]
+                                       ("use_shift", shift is not None), ("fuse_norm_relu", flag("relu", relu))) if is_set]
     return _octet.run(operation, {"x": x, **vectors}, {"epsilon": real("epsilon", epsilon), "flags": "+".join(flags) or "none"}, attributes, x.shape,
                       own_type(x) if attributes["rule"] == "none" else None, keep_order=operation == "batch_normalization")
 
@@ -45,7 +45,7 @@ def layer_norm(x: ArrayLike, scale: Optional[ArrayLike] = None, shift: Optional[
     if (mean is None) != (variance is None):
         raise TypeError("mean and variance are given one without the other")
     y = _normalized("layer_normalization", rows, mean, variance, rows.shape[:-1], scale, shift, rows.shape[-1:], epsilon, False,
-                    {"rule": rule, "post_ops": post_ops})
+                    {"rule": text("rule", rule), "post_ops": post_ops})
     return y.reshape(x.shape)
 
 
@@ -69,5 +69,5 @@ def batch_norm(x: ArrayLike, mean: ArrayLike, variance: ArrayLike, scale: Option
     need_rank(x, "x", 2, 5)
     channels = x.shape[1:2]
     y = _normalized("batch_normalization", x, mean, variance, channels, scale, shift, channels, epsilon, relu,
-                    {"rule": rule, "post_ops": post_ops})
+                    {"rule": text("rule", rule), "post_ops": post_ops})
     return as_given(y, layout)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, Dict, Optional, Tuple
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _octet
 from ..arguments import (Array, Integers, Numbers, Padding, PostOps, Sizes, Weights, WeightsLike, as_given, channels_first, integer, keywords,
-                         need_rank, padded, padding_of, per_side, positions, sums, text)
+                         need_rank, need_window, padded, padding_of, per_side, positions, sums, text)
 from .parameters import described
 
 
@@ -125,15 +126,19 @@ def conv3d(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, st
 
 def _transposed(dims: int, x: Any, w: WeightsLike, bias: Any, stride: Any, padding: Any, output_padding: Any, dilation: Any, groups: int,
                 layout: str, dtype: Any, attributes: Dict[str, Any]) -> Array:
-    x = channels_first(x, layout)
+    x, groups = channels_first(x, layout), integer("groups", groups)
     need_rank(x, "x", dims + 2, dims + 2)
     w, kept = _weights(w)
     need_rank(w, "w", dims + 2, dims + 2)
     strides, dilations = per_side(stride, dims, "stride"), per_side(dilation, dims, "dilation")
     before, behind = padding_of(padding, dims)
     after = tuple([p - extra for p, extra in zip(behind, per_side(output_padding, dims, "output_padding"))])
+    for window in zip(w.shape[2:], dilations, strides):
+        need_window(*window)
     sizes = tuple([(size - 1) * s + (k - 1) * d + 1 - b - a
                    for size, k, s, d, b, a in zip(x.shape[2:], w.shape[2:], strides, dilations, before, after)])
+    if min(sizes) < 0:
+        raise ValueError(f"padding is {padding}, of which the result would have {min(sizes)} elements along a side, allowed: less")
     by_output = w.swapaxes(0, 1) if groups == 1 else _grouped(w, groups).swapaxes(1, 2)
     y = _product("deconvolution", x, (by_output, kept), bias,
                  {"strides": strides, "dilates": tuple([d - 1 for d in dilations]), "padding_l": before, "padding_r": after},
@@ -212,7 +217,7 @@ def linear(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dt
     x = np.asarray(x)
     if x.ndim == 0:
         raise ValueError("x has 0 dimensions, allowed: 1 or more")
-    rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 else x
+    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) if x.ndim != 2 else x
     attributes = keywords(locals())
     w, kept = _weights(w)
     need_rank(w, "w", 2, 2)

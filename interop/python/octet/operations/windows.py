@@ -9,8 +9,8 @@ from typing import Any, Dict, Optional
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _octet
-from ..arguments import (Array, Integers, Numbers, Padding, PostOps, Sizes, as_given, channels_first, keywords, need_rank, padded, padding_of,
-                         per_side, positions)
+from ..arguments import (Array, Integers, Numbers, Padding, PostOps, Sizes, as_given, channels_first, flag, keywords, need_rank, padded, padding_of,
+                         per_side, positions, text)
 from .parameters import described
 
 
@@ -28,7 +28,7 @@ def _pooling(dims: int, kind: str, x: Any, kernel: Any, stride: Any, padding: An
 
 
 def _average(include_padding: bool) -> str:
-    return "avg_include_padding" if include_padding else "avg_exclude_padding"
+    return "avg_include_padding" if flag("include_padding", include_padding) else "avg_exclude_padding"
 
 
 @described
@@ -158,9 +158,9 @@ def resize(x: ArrayLike, size: Sizes, *, mode: str = "nearest", coordinates: str
     [[[1, 1, 2, 2]]]
     """
     attributes = keywords(locals())
-    if coordinates not in _COORDINATES:
+    if text("coordinates", coordinates) not in _COORDINATES:
         raise ValueError(f"coordinates is '{coordinates}', allowed: {', '.join(_COORDINATES)}")
-    if mode not in ("nearest", "linear"):
+    if text("mode", mode) not in ("nearest", "linear"):
         raise ValueError(f"mode is '{mode}', allowed: nearest, linear")
     x = channels_first(x, layout)
     need_rank(x, "x", 3, 5)
