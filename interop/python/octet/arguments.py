@@ -157,7 +157,7 @@ def per_side(value: Any, sides: int, who: str) -> Tuple[int, ...]:
 
 def _each(values: Any, who: str) -> Tuple[int, ...]:
     try:
-        return tuple([index(each) for each in values]) if not isinstance(values, bytes) else (index(values),)
+        return tuple([index(each) for each in (None if isinstance(values, bytes) else values)])  # bytes are integers, too
     except TypeError:
         raise TypeError(f"{who} is {values!r}, allowed: an integer, or one per side") from None
 
