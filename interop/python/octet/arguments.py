@@ -156,8 +156,9 @@ def per_side(value: Any, sides: int, who: str) -> Tuple[int, ...]:
 
 
 def _each(values: Any, who: str) -> Tuple[int, ...]:
+    given: Any = None if isinstance(values, bytes) else values  # bytes are integers, too
     try:
-        return tuple([index(each) for each in (None if isinstance(values, bytes) else values)])  # bytes are integers, too
+        return tuple([index(each) for each in given])
     except TypeError:
         raise TypeError(f"{who} is {values!r}, allowed: an integer, or one per side") from None
 
