@@ -46,7 +46,7 @@ struct description {
     std::string activation = "NONE"; ///< TFLite's name
     dim_t count = 0;                 ///< of the forms row and codes; of product the length, 0: chosen
     std::int64_t limit = 2147483647; ///< largest |accumulator|
-    /// Of accumulators and products, one per output channel: scales of the weights, and biases in units of both scales' product.
+    /// One per output channel of accumulators and products: scales of the weights, and biases in units of both scales' product.
     std::vector<float> channel_scales;
     std::vector<std::int32_t> biases;
     float alpha = 0, beta = 1;               ///< LEAKY_RELU, SOFTMAX

@@ -4,8 +4,10 @@
 // library and every failure has its sentence.
 
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "octet/error.hpp"
 #include "octet/octet.h"
@@ -21,6 +23,11 @@ octet_status status_of(status s) noexcept;
 inline void need(const void *pointer, const char *argument) {
     if (!pointer)
         throw error(status::invalid_arguments, std::string(argument) + " is a null pointer");
+}
+
+inline void need(std::initializer_list<std::pair<const void *, const char *>> pointers) {
+    for (const auto &[pointer, argument] : pointers)
+        need(pointer, argument);
 }
 
 /// Runs `body` and turns what it throws into a status; sentences begin with the call's name.

@@ -161,8 +161,7 @@ octet_status octet_options_set_threads(octet_options *options, int threads) {
 octet_status octet_options_set_shape(octet_options *options, const char *input, const std::int64_t *dims,
                                      std::size_t count) {
     return guarded(__func__, [&] {
-        need(options, "options");
-        need(dims, "dims");
+        need({{options, "options"}, {dims, "dims"}});
         if (count > OCTET_MAX_DIMS)
             throw error(status::invalid_arguments, "count is " + std::to_string(count) + ", allowed: up to " +
                                                        std::to_string(OCTET_MAX_DIMS));
@@ -207,16 +206,14 @@ octet_status octet_network_create(octet_network **net, const char *path, const o
 octet_status octet_network_create_from_memory(octet_network **net, const void *bytes, std::size_t size,
                                               const char *name, const octet_options *options) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(bytes, "bytes");
+        need({{net, "network"}, {bytes, "bytes"}});
         *net = new octet_network(network(bytes, size, text_of(name, "name"), value_of(options)));
     });
 }
 
 octet_status octet_network_new_context(octet_network **context, const octet_network *net) {
     return guarded(__func__, [&] {
-        need(context, "context");
-        need(net, "network");
+        need({{context, "context"}, {net, "network"}});
         *context = new octet_network(net->net.new_context());
     });
 }
@@ -239,8 +236,7 @@ octet_status octet_network_reset_state(octet_network *net) {
 
 octet_status octet_network_resize(octet_network *net, const octet_options *sizes) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(sizes, "sizes");
+        need({{net, "network"}, {sizes, "sizes"}});
         net->net.resize({sizes->value.batch, sizes->value.shapes, sizes->value.dimensions});
     });
 }
@@ -280,48 +276,42 @@ octet_status octet_refused_nodes(const char *path, const octet_options *options,
 
 octet_status octet_network_input_count(const octet_network *net, std::size_t *count) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(count, "count");
+        need({{net, "network"}, {count, "count"}});
         *count = net->inputs.size();
     });
 }
 
 octet_status octet_network_output_count(const octet_network *net, std::size_t *count) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(count, "count");
+        need({{net, "network"}, {count, "count"}});
         *count = net->outputs.size();
     });
 }
 
 octet_status octet_network_input(octet_network *net, std::size_t index, octet_tensor **tensor) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(tensor, "tensor");
+        need({{net, "network"}, {tensor, "tensor"}});
         *tensor = &at(net->inputs, index, "input");
     });
 }
 
 octet_status octet_network_output(octet_network *net, std::size_t index, octet_tensor **tensor) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(tensor, "tensor");
+        need({{net, "network"}, {tensor, "tensor"}});
         *tensor = &at(net->outputs, index, "output");
     });
 }
 
 octet_status octet_network_input_by_name(octet_network *net, const char *name, octet_tensor **tensor) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(tensor, "tensor");
+        need({{net, "network"}, {tensor, "tensor"}});
         *tensor = &called(net->inputs, text_of(name, "name"), "input");
     });
 }
 
 octet_status octet_network_output_by_name(octet_network *net, const char *name, octet_tensor **tensor) {
     return guarded(__func__, [&] {
-        need(net, "network");
-        need(tensor, "tensor");
+        need({{net, "network"}, {tensor, "tensor"}});
         *tensor = &called(net->outputs, text_of(name, "name"), "output");
     });
 }
@@ -330,25 +320,21 @@ octet_status octet_network_output_by_name(octet_network *net, const char *name, 
 
 octet_status octet_tensor_name(const octet_tensor *tensor, const char **name) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(name, "name");
+        need({{tensor, "tensor"}, {name, "name"}});
         *name = tensor->name.c_str();
     });
 }
 
 octet_status octet_tensor_type(const octet_tensor *tensor, octet_data_type *type) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(type, "type");
+        need({{tensor, "tensor"}, {type, "type"}});
         *type = static_cast<octet_data_type>(tensor->view().data_type());
     });
 }
 
 octet_status octet_tensor_dims(const octet_tensor *tensor, std::int64_t *dims, std::size_t *count) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(dims, "dims");
-        need(count, "count");
+        need({{tensor, "tensor"}, {dims, "dims"}, {count, "count"}});
         const memory::dims d = tensor->view().dims();
         std::copy(d.begin(), d.end(), dims);
         *count = d.size();
@@ -357,24 +343,21 @@ octet_status octet_tensor_dims(const octet_tensor *tensor, std::int64_t *dims, s
 
 octet_status octet_tensor_element_count(const octet_tensor *tensor, std::size_t *count) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(count, "count");
+        need({{tensor, "tensor"}, {count, "count"}});
         *count = tensor->view().element_count();
     });
 }
 
 octet_status octet_tensor_byte_size(const octet_tensor *tensor, std::size_t *size) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(size, "size");
+        need({{tensor, "tensor"}, {size, "size"}});
         *size = tensor->view().size_in_bytes();
     });
 }
 
 octet_status octet_tensor_resize(octet_tensor *tensor, const std::int64_t *dims, std::size_t count) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(dims, "dims");
+        need({{tensor, "tensor"}, {dims, "dims"}});
         if (count > OCTET_MAX_DIMS)
             throw error(status::invalid_arguments, "count is " + std::to_string(count) + ", allowed: up to " +
                                                        std::to_string(OCTET_MAX_DIMS));
@@ -384,9 +367,7 @@ octet_status octet_tensor_resize(octet_tensor *tensor, const std::int64_t *dims,
 
 octet_status octet_tensor_quantization(const octet_tensor *tensor, float *scale, std::int32_t *zero_point) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(scale, "scale");
-        need(zero_point, "zero_point");
+        need({{tensor, "tensor"}, {scale, "scale"}, {zero_point, "zero_point"}});
         const model::quantization &q = tensor->view().quantization();
         if (q.scales.size() > 1)
             throw error(status::invalid_arguments,
@@ -398,24 +379,21 @@ octet_status octet_tensor_quantization(const octet_tensor *tensor, float *scale,
 
 octet_status octet_tensor_data(octet_tensor *tensor, void **data) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(data, "data");
+        need({{tensor, "tensor"}, {data, "data"}});
         *data = tensor->view().data();
     });
 }
 
 octet_status octet_tensor_copy_from(octet_tensor *tensor, const void *bytes, std::size_t size) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(bytes, "bytes");
+        need({{tensor, "tensor"}, {bytes, "bytes"}});
         tensor->view().copy_bytes_from(bytes, size);
     });
 }
 
 octet_status octet_tensor_copy_to(const octet_tensor *tensor, void *bytes, std::size_t size) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(bytes, "bytes");
+        need({{tensor, "tensor"}, {bytes, "bytes"}});
         const tensor_view view = tensor->view();
         need_size(size, view.size_in_bytes(), "bytes");
         std::memcpy(bytes, view.data(), size);
@@ -424,16 +402,14 @@ octet_status octet_tensor_copy_to(const octet_tensor *tensor, void *bytes, std::
 
 octet_status octet_tensor_copy_from_float(octet_tensor *tensor, const float *values, std::size_t count) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(values, "values");
+        need({{tensor, "tensor"}, {values, "values"}});
         tensor->view().copy_from(values, count);
     });
 }
 
 octet_status octet_tensor_copy_to_float(const octet_tensor *tensor, float *values, std::size_t count) {
     return guarded(__func__, [&] {
-        need(tensor, "tensor");
-        need(values, "values");
+        need({{tensor, "tensor"}, {values, "values"}});
         const tensor_view view = tensor->view();
         need_size(count, view.element_count(), "numbers");
         const std::vector<float> reals = view.as<float>();

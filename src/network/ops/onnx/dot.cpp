@@ -78,6 +78,17 @@ memory::desc gemm_bias(const tensor &c) {
     return memory::desc(dims, c.type, memory::dims());
 }
 
+std::int64_t convolution_groups(const lowering &l, const tensor &x, const tensor &w) {
+    if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size())
+        refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
+               " are no convolution of 1 to 3 dimensions");
+    const std::int64_t groups = l.integer("group", 1);
+    if (groups < 1 || w.dims.front() % groups != 0)
+        refuse("attribute 'group' is " + std::to_string(groups) + ", allowed is a divisor of the " +
+               std::to_string(w.dims.front()) + " output channels");
+    return groups;
+}
+
 namespace {
 
 constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -218,12 +229,9 @@ memory::desc dense(const tensor &t) { return memory::desc(t.dims, t.type, memory
 
 /// M x C/group x kernel, with groups {group, M/group} x C/group x kernel.
 memory::desc convolution_weights(const tensor &w, std::int64_t groups) {
-    memory::dims dims = w.dims;
-    if (groups < 1 || dims.front() % groups != 0)
-        refuse("attribute 'group' is " + std::to_string(groups) + ", allowed is a divisor of the " +
-               std::to_string(dims.front()) + " output channels");
     if (groups == 1)
         return dense(w);
+    memory::dims dims = w.dims;
     dims.front() /= groups;
     dims.insert(dims.begin(), groups);
     return memory::desc(dims, w.type, memory::dims());
@@ -233,10 +241,7 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
                                   primitive_attr (*make_attr)(const lowering &, channel_masks)) {
     check_node(l, in);
     const tensor &x = l.input(in.src), &w = l.input(in.weights);
-    if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size())
-        refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
-               " are no convolution of 1 to 3 dimensions");
-    const std::int64_t groups = l.integer("group", 1);
+    const std::int64_t groups = convolution_groups(l, x, w);
     const memory::desc weights = convolution_weights(w, groups);
     const memory::desc src = activation_desc(l, x), dst = activation_desc(l, l.output());
     const memory::dims input = src.dims(), kernel(w.dims.begin() + 2, w.dims.end());

@@ -14,21 +14,15 @@ namespace {
 constexpr std::size_t a_input = 0, b_input = 3, y_scale_of_two = 6;
 
 template <algorithm alg> std::unique_ptr<step> binary_operator(const lowering &l) {
-    const tensor &a = l.input(a_input, {data_type::u8, data_type::s8}), &b = l.input(b_input, {a.type}),
-                 &y = l.output({a.type});
-    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
-    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
-    if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
-        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
+    const data_type type = l.input(a_input, {data_type::u8, data_type::s8}).type;
+    l.input(b_input, {type});
+    l.output({type});
     primitive_attr attr;
     attr.set_requantization(onnxruntime_rule);
     set_parameters(attr, OCTET_ARG_SRC_0, per_tensor_parameters(l, a_input + 1, a_input + 2));
     set_parameters(attr, OCTET_ARG_SRC_1, per_tensor_parameters(l, b_input + 1, b_input + 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, y_scale_of_two, y_scale_of_two + 1));
-    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC_0, l.input_buffer(a_input, a_md)},
-                     {OCTET_ARG_SRC_1, l.input_buffer(b_input, b_md)},
-                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
+    return binary_step(l, alg, attr, b_input);
 }
 
 /// One input, one output: x, its scale and zero point, those of y.
@@ -46,6 +40,19 @@ std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alp
 }
 
 } // namespace
+
+std::unique_ptr<step> binary_step(const lowering &l, algorithm alg, const primitive_attr &attr,
+                                  std::size_t second) {
+    const tensor &a = l.input(0), &b = l.input(second), &y = l.output();
+    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
+    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
+    if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
+        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
+    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(second, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
+}
 
 /// The shift takes the zero points in.
 void append_qlinear_add(fused_codes &codes, const lowering &add) {

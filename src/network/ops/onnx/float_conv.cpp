@@ -18,13 +18,7 @@ constexpr dim_t channel_block = 16, channel_alignment = 4;
 
 conv_sizes sizes_of(const lowering &l) {
     const tensor &w = l.input(conv_weights, {data_type::f32}), &x = l.input(0, {data_type::f32});
-    if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size())
-        refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
-               " are no convolution of 1 to 3 dimensions");
-    const std::int64_t groups = l.integer("group", 1);
-    if (groups < 1 || w.dims.front() % groups != 0)
-        refuse("attribute 'group' is " + std::to_string(groups) + ", allowed is a divisor of the " +
-               std::to_string(w.dims.front()) + " output channels");
+    const std::int64_t groups = convolution_groups(l, x, w);
     if (w.dims[1] < 1 || x.dims[1] % groups != 0 || w.dims[1] != x.dims[1] / groups)
         refuse("the weights have " + std::to_string(w.dims[1]) + " channels, allowed is 1 of " +
                std::to_string(groups) + " parts of the " + std::to_string(x.dims[1]) + " input channels");

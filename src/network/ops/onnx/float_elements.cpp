@@ -56,17 +56,10 @@ std::int64_t constant_integer(const lowering &l, std::size_t i) {
 
 // ---- Two operands
 
-/// {a, b} under dimensions of the output's rank.
 std::unique_ptr<step> float_binary(const lowering &l, algorithm alg) {
-    const tensor &a = l.input(0), &b = l.input(1, {data_type::f32}), &y = l.output({data_type::f32});
-    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
-    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
-    if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
-        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
-    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, primitive_attr(), l.get_engine()),
-                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
-                     {OCTET_ARG_SRC_1, l.input_buffer(1, b_md)},
-                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
+    l.input(1, {data_type::f32});
+    l.output({data_type::f32});
+    return binary_step(l, alg, {}, 1);
 }
 
 template <typename T, typename Y, typename F>

@@ -14,7 +14,7 @@ inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 /// Attribute of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
 inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
 
-/// Of a Gemm: its C was multiplied by beta before.
+/// Attribute of a Gemm: its C was multiplied by beta before.
 inline constexpr const char *scaled_summand = "octet.scaled_summand";
 
 /// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
@@ -64,7 +64,7 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
 /// added up in another order in groups of four rows, of two, and of one; the sum is added to what is there, if it does not begin.
 void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
                      dim_t count, bool begins);
-/// The same of a dense matrix whose columns, `count` of them, are those rows; the sums begin.
+/// `multiply_column` with a dense matrix whose columns, `count` of them, are its rows; the sums begin.
 void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
                                    dim_t count);
 

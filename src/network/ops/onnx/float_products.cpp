@@ -76,25 +76,39 @@ memory::desc part_of(const memory::desc &whole, std::size_t dimension, dim_t fir
     return whole.submemory_desc(dims, offsets);
 }
 
+/// The part of a product that ONNX Runtime sums up before it adds the sum to those before.
+struct product_block {
+    memory::desc src, weights;
+    bool is_first, is_last;
+};
+
+std::vector<product_block> blocks_of(const lowering &l, const matrices &m) {
+    const std::size_t rank = m.dst.dims().size();
+    const dim_t inner = m.src.dims().back(), block = reduction_block(l, l.input(float_inputs.weights), m);
+    if (inner > 0 && inner <= block)
+        return {{m.src, m.weights, true, true}};
+    std::vector<product_block> blocks;
+    for (dim_t first = 0; first < inner; first += block) {
+        const dim_t size = std::min(block, inner - first);
+        blocks.push_back({part_of(m.src, rank - 1, first, size), part_of(m.weights, rank - 2, first, size),
+                          first == 0, first + size == inner});
+    }
+    return blocks;
+}
+
 /// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block: alpha multiplies the sum of each.
 std::unique_ptr<step> scaled_product(const lowering &l, const matrices &m, float alpha,
                                      const memory::desc &c) {
     const dot_inputs &in = float_inputs;
     const tensor &b = l.input(in.weights);
-    const std::size_t rank = m.dst.dims().size();
-    const dim_t inner = m.src.dims().back(), block = reduction_block(l, b, m);
     scaled_blocks s{{}, l.scratch(m.dst), l.output_buffer(m.dst), c, alpha};
-    for (dim_t first = 0; first < inner; first += block) {
-        const dim_t size = std::min(block, inner - first);
-        const bool is_whole = size == inner;
-        const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
-                           weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
-        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, primitive_attr(),
+    for (const product_block &k : blocks_of(l, m)) {
+        const matmul::primitive_desc pd({k.src, planned_weights(k.weights, b), m.dst}, primitive_attr(),
                                         l.get_engine());
         s.products.emplace_back();
         s.products.back().add(pd,
-                              {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
-                               {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
+                              {{OCTET_ARG_SRC, l.input_buffer(in.src, k.src)},
+                               {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, k.weights, pd.weights_desc())},
                                {OCTET_ARG_DST, s.product}});
     }
     return make_scaled_sums(l, std::move(s));
@@ -112,32 +126,28 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
                to_text(m.dst.dims()));
     if (const auto vectors = alpha == 1.f ? as_vector_product(l, m, c) : std::nullopt)
         return make_vector_product(l, *vectors);
-    const dim_t inner = m.src.dims()[rank - 1], block = reduction_block(l, b, m);
-    if (alpha != 1.f && inner > 0 && (!c.is_zero() || inner > block))
+    const std::vector<product_block> blocks = blocks_of(l, m);
+    if (alpha != 1.f && !blocks.empty() && (!c.is_zero() || blocks.size() > 1))
         return scaled_product(l, m, alpha, c);
     auto result = std::make_unique<primitive_step>();
-    for (dim_t first = 0; first < inner; first += block) {
-        const dim_t size = std::min(block, inner - first);
-        const bool is_whole = size == inner;
-        const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
-                           weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
+    for (const product_block &k : blocks) {
         primitive_attr attr;
         if (alpha != 1.f)
             attr.set_output_scales(0, {alpha});
         post_ops ops;
         arguments args;
-        if (first > 0) {
+        if (!k.is_first) {
             ops.append_sum(1.f);
         } else if (!c.is_zero()) {
             ops.append_binary(algorithm::binary_add, c);
             args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
         }
         attr.set_post_ops(ops);
-        if (first + size == inner)
+        if (k.is_last)
             append_float_followers(attr, args, l, m.dst);
-        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, attr, l.get_engine());
-        args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
-        args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());
+        const matmul::primitive_desc pd({k.src, planned_weights(k.weights, b), m.dst}, attr, l.get_engine());
+        args[OCTET_ARG_SRC] = l.input_buffer(in.src, k.src);
+        args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, k.weights, pd.weights_desc());
         args[OCTET_ARG_DST] = l.output_buffer(m.dst);
         result->add(pd, args);
     }

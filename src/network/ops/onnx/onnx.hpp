@@ -32,6 +32,13 @@ void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> all
 /// Refuses an input and an output of different dimensions.
 void need_equal_dims(const tensor &x, const tensor &y);
 
+/// A primitive on inputs 0 and `b`, which are broadcast to the output.
+std::unique_ptr<step> binary_step(const lowering &l, algorithm alg, const primitive_attr &attr,
+                                  std::size_t b);
+
+/// Attribute "group" of a convolution; refuses an image and weights that are none.
+std::int64_t convolution_groups(const lowering &l, const tensor &x, const tensor &w);
+
 /// Windows of a convolution or pooling, as attributes describe them; dilates 0 is a dense kernel.
 struct window_geometry {
     memory::dims strides, dilates, padding_l, padding_r;

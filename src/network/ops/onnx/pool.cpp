@@ -30,20 +30,32 @@ void need_positive(const memory::dims &values, const char *name, std::int64_t lo
                    ", allowed are " + std::to_string(lowest) + " or more");
 }
 
+/// Images, what is made of them, and the windows.
+struct pooled_images {
+    memory::desc src, dst;
+    memory::dims kernel;
+    window_geometry g;
+};
+
 std::unique_ptr<step> pooling_step(const lowering &l, const primitive_attr &attr, algorithm alg,
-                                   const memory::desc &src, const memory::desc &dst,
-                                   const memory::dims &kernel, const window_geometry &g) {
-    const pooling_forward::desc d(inference, alg, src, dst, g.strides, kernel, g.dilates, g.padding_l,
-                                  g.padding_r);
+                                   const pooled_images &p) {
+    const pooling_forward::desc d(inference, alg, p.src, p.dst, p.g.strides, p.kernel, p.g.dilates,
+                                  p.g.padding_l, p.g.padding_r);
     return one_step(pooling_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, p.src)}, {OCTET_ARG_DST, l.output_buffer(p.dst)}});
 }
 
-/// Kernel and geometry; ceil_mode is a padding that lets the output's last window in.
-window_geometry pool_windows(const lowering &l, const memory::desc &src, const memory::desc &dst,
-                             memory::dims &kernel) {
-    const memory::dims in = spatial(src), out = spatial(dst);
-    kernel = read_dims(l, "kernel_shape", in);
+void check_ranks(const tensor &x, const tensor &y) {
+    if (x.dims.size() < 3 || x.dims.size() > 5 || y.dims.size() != x.dims.size())
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) +
+               " are no pooling of 1 to 3 dimensions");
+}
+
+/// ceil_mode is a padding that lets the output's last window in.
+pooled_images pooled(const lowering &l, const tensor &x, const tensor &y) {
+    check_ranks(x, y);
+    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
+    const memory::dims in = spatial(src), out = spatial(dst), kernel = read_dims(l, "kernel_shape", in);
     need_positive(kernel, "kernel_shape", 1);
     window_geometry g = read_windows(l, in, kernel);
     for (std::size_t i = 0; i < in.size(); i++) {
@@ -53,13 +65,12 @@ window_geometry pool_windows(const lowering &l, const memory::desc &src, const m
             needed < g.padding_r[i] + g.strides[i])
             g.padding_r[i] = needed;
     }
-    return g;
+    return {src, dst, kernel, g};
 }
 
-void check_ranks(const tensor &x, const tensor &y) {
-    if (x.dims.size() < 3 || x.dims.size() > 5 || y.dims.size() != x.dims.size())
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) +
-               " are no pooling of 1 to 3 dimensions");
+algorithm average_of(const lowering &l) {
+    return l.integer("count_include_pad", 0) != 0 ? algorithm::pooling_avg_include_padding
+                                                  : algorithm::pooling_avg_exclude_padding;
 }
 
 /// One number for each image of floats.
@@ -74,8 +85,10 @@ std::unique_ptr<step> reduced_image(const lowering &l, algorithm alg) {
 /// All pixels under one factor, s_x / (s_y * n).
 std::unique_ptr<step> global_average(const lowering &l, const memory::desc &src, const memory::desc &dst) {
     const linear_parameters x = per_tensor_parameters(l, 1, 2), y = per_tensor_parameters(l, 3, 4);
-    const memory::dims kernel = spatial(src), ones(kernel.size(), 1), zeros(kernel.size(), 0);
-    const std::int64_t count = element_count(kernel);
+    pooled_images p{src, dst, spatial(src), {}};
+    p.g.strides.resize(p.kernel.size(), 1);
+    p.g.dilates = p.g.padding_l = p.g.padding_r = memory::dims(p.kernel.size());
+    const std::int64_t count = element_count(p.kernel);
     const float factor = x.scale / (y.scale * static_cast<float>(count));
     if (!(factor >= 0x1p-32f && factor < 256.f) || count >= std::int64_t{1} << 24)
         refuse("the average of " + std::to_string(count) + " pixels has the factor " +
@@ -85,57 +98,39 @@ std::unique_ptr<step> global_average(const lowering &l, const memory::desc &src,
     attr.set_output_scales(0, {factor});
     set_zero_points(attr, OCTET_ARG_SRC, 0, {x.zero_point});
     set_zero_points(attr, OCTET_ARG_DST, 0, {y.zero_point});
-    return pooling_step(l, attr, algorithm::pooling_avg_exclude_padding, src, dst, kernel,
-                        {ones, zeros, zeros, zeros});
+    return pooling_step(l, attr, algorithm::pooling_avg_exclude_padding, p);
 }
 
-bool covers_image(const memory::desc &src, const memory::dims &kernel, const window_geometry &g) {
-    const memory::dims zeros(kernel.size(), 0);
-    return kernel == spatial(src) && g.padding_l == zeros && g.padding_r == zeros;
+bool cover_images(const pooled_images &p) {
+    const memory::dims zeros(p.kernel.size(), 0);
+    return p.kernel == spatial(p.src) && p.g.padding_l == zeros && p.g.padding_r == zeros;
 }
 
 std::unique_ptr<step> lower_max_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8, data_type::f32}), &y = l.output(0, {x.type});
-    check_ranks(x, y);
-    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
-    memory::dims kernel;
-    const window_geometry g = pool_windows(l, src, dst, kernel);
-    return pooling_step(l, {}, algorithm::pooling_max, src, dst, kernel, g);
+    return pooling_step(l, {}, algorithm::pooling_max, pooled(l, x, y));
 }
 
 std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
-    check_ranks(x, y);
-    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
-    memory::dims kernel;
-    const window_geometry g = pool_windows(l, src, dst, kernel);
-    if (covers_image(src, kernel, g))
-        return global_average(l, src, dst);
+    const pooled_images p = pooled(l, x, y);
+    if (cover_images(p))
+        return global_average(l, p.src, p.dst);
     primitive_attr attr;
     attr.set_requantization(onnxruntime_rule);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
-    const bool counts_padding = l.integer("count_include_pad", 0) != 0;
-    return pooling_step(l, attr,
-                        counts_padding ? algorithm::pooling_avg_include_padding
-                                       : algorithm::pooling_avg_exclude_padding,
-                        src, dst, kernel, g);
+    return pooling_step(l, attr, average_of(l), p);
 }
 
 std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    check_ranks(x, y);
-    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
-    memory::dims kernel;
-    const window_geometry g = pool_windows(l, src, dst, kernel);
-    const bool counts_padding = l.integer("count_include_pad", 0) != 0;
-    const window_geometry padded = read_windows(l, spatial(src), kernel);
-    if ((counts_padding && g.padding_r != padded.padding_r) || l.integer(rows_of_windows_first, 0) != 0)
-        return make_average_loop(l, src, dst, kernel, padded, counts_padding);
-    return pooling_step(l, {},
-                        counts_padding ? algorithm::pooling_avg_include_padding
-                                       : algorithm::pooling_avg_exclude_padding,
-                        src, dst, kernel, g);
+    const pooled_images p = pooled(l, x, y);
+    const bool counts_padding = average_of(l) == algorithm::pooling_avg_include_padding;
+    const window_geometry padded = read_windows(l, spatial(p.src), p.kernel);
+    if ((counts_padding && p.g.padding_r != padded.padding_r) || l.integer(rows_of_windows_first, 0) != 0)
+        return make_average_loop(l, p.src, p.dst, p.kernel, padded, counts_padding);
+    return pooling_step(l, {}, average_of(l), p);
 }
 
 /// A mean of all pixels, whose order is that of reductions.

@@ -108,7 +108,7 @@ private:
         return a_symbol == b_symbol ? a_symbol : unknown;
     }
 
-    /// Of so many inputs.
+    /// The first so many inputs are broadcast.
     void element_wise(const node &n, std::size_t operands, int y) {
         symbols &result = all_[at(y)];
         memory::dims sizes(result.size(), 1);
