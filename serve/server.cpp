@@ -362,7 +362,13 @@ int server::check(const server_options &options) {
     silent.http = silent.grpc = silent.metrics = "off";
     const server s(silent);
     bool is_good = true;
-    for (const repository::row &r : s.state_->models->index()) {
+    const std::vector<repository::row> rows = s.state_->models->index();
+    if (rows.empty()) {
+        std::cout << options.models
+                  << ": has no model, allowed: NAME/VERSION/model.tflite, .onnx or .octet\n";
+        is_good = options.may_be_empty;
+    }
+    for (const repository::row &r : rows) {
         is_good &= r.reason.empty();
         std::cout << r.name << (r.version.empty() ? "" : " version " + r.version) << ": "
                   << (r.reason.empty() ? "good" : r.reason) << '\n';

@@ -27,6 +27,15 @@ int choose(SSL *, const unsigned char **out, unsigned char *size, const unsigned
 }
 constexpr char h2[] = "h2", http1[] = "http/1.1";
 
+/// Reads a file by `load`, whose reason is OpenSSL's.
+template <typename Load> void load_file(const char *what, const std::string &path, const Load &load) {
+    try {
+        load();
+    } catch (const std::exception &e) {
+        throw error(status::invalid_arguments, path + ": cannot be read as " + what + " in PEM: " + e.what());
+    }
+}
+
 } // namespace
 
 std::shared_ptr<ssl::context> make_tls(const std::string &certificate, const std::string &key,
@@ -46,15 +55,20 @@ std::shared_ptr<ssl::context> make_tls(const std::string &certificate, const std
                                                   : choose<http1, 8, SSL_TLSEXT_ERR_NOACK>,
                                    nullptr);
         if (!client_authority.empty()) {
-            tls->load_verify_file(client_authority);
+            load_file("certificates of clients (--tls-client-ca)", client_authority,
+                      [&] { tls->load_verify_file(client_authority); });
             tls->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
             SSL_CTX_set_session_id_context(tls->native_handle(),
                                            reinterpret_cast<const unsigned char *>("octet"), 5);
         }
-        tls->use_certificate_chain_file(certificate);
-        tls->use_private_key_file(key, ssl::context::pem);
+        load_file("a certificate (--tls-certificate)", certificate,
+                  [&] { tls->use_certificate_chain_file(certificate); });
+        load_file("the certificate's private key (--tls-key)", key,
+                  [&] { tls->use_private_key_file(key, ssl::context::pem); });
+    } catch (const error &) {
+        throw;
     } catch (const std::exception &e) {
-        throw error(status::invalid_arguments, "TLS with " + certificate + " and " + key + ": " + e.what());
+        throw error(status::runtime_error, std::string("TLS: ") + e.what());
     }
     return tls;
 }

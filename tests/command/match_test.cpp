@@ -95,6 +95,10 @@ TEST_F(MatchTest, GivesNoNameToAnArithmeticThatNobodyHas) {
 }
 
 TEST_F(MatchTest, PageOfContractsIsWhatTheTablesSay) {
+    expect_refusals({
+        {{"match", "--registry", "D/op.json"}, "DESCRIPTION excludes --registry (see octet match --help)"},
+        {{"match", "--registry", "--json"}, "--registry excludes --json (see octet match --help)"},
+    });
     const outcome printed = octet({"match", "--registry"});
     EXPECT_EQ(printed.exit_code, 0);
     const std::string page = content_of(source_path("doc/contracts.md")),
@@ -118,6 +122,9 @@ TEST_F(MatchTest, TakesAFileWithOneOperator) {
 }
 
 TEST_F(MatchTest, RefusesWhatItCannotJudge) {
+    write("nothing.json", "{}");
+    expect_refusals(
+        {{{"match", "D/nothing.json", "--propose", "64"}, "D/nothing.json: key 'kind' is missing"}});
     EXPECT_EQ(octet({"match", path("op.json"), "--propose", "64", "--inputs", path("in")}).exit_code, 0);
     std::vector<std::uint8_t> floats(64 * 4);
     const float nan = std::numeric_limits<float>::quiet_NaN();

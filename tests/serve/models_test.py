@@ -225,6 +225,11 @@ class ModelsTest(unittest.TestCase):
             self.assertIn(digest, said)
             serving.write(path_in(folder, "digits", "config.json"), '{"unknown": 1}')
             self.assertEqual(check(folder)[0], 1)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(check(folder), (1, f"{folder}: has no model, allowed: NAME/VERSION/model.tflite, .onnx or .octet\n"))
+            done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--tls-certificate", folder, "--tls-key", folder],
+                                  capture_output=True, text=True)
+            self.assertIn(f"{folder}: cannot be read as a certificate (--tls-certificate) in PEM: ", done.stderr)
         done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--http", "127.0.0.1:70000"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
         self.assertIn("0 to 65535", done.stderr)

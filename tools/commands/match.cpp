@@ -118,9 +118,9 @@ void add_match_command(CLI::App &app) {
     CLI::Option *registry = command->add_flag(
         "--registry", options->registry,
         "Print the tables of doc/contracts.md instead: formulas, and how often contracts differ");
-    for (const char *other : {"--propose", "--outputs", "--next"})
-        registry->excludes(command->get_option(other));
     add_json_option(*command, options->json);
+    for (const char *other : {"DESCRIPTION", "--propose", "--inputs", "--outputs", "--next", "--json"})
+        registry->excludes(command->get_option(other));
     command->footer(
         "Exit code 0: some contract is consistent; 1: none is; 2: the request or a file is wrong.");
     command->callback([options] { run(*options); });

@@ -196,8 +196,9 @@ description parse_description(const std::string &text, const std::string &name) 
                           {"kind", "inputs", "output", "activation", "count", "limit", "bias", "alpha",
                            "beta", "size", "to", "align_corners", "half_pixel_centers"});
     description d;
+    const std::string kind = r.word("kind");
     try {
-        d.kind = &facts_of_kind(r.word("kind"));
+        d.kind = &facts_of_kind(kind);
     } catch (const error &e) {
         throw_invalid(name, ": ", e.what());
     }
