@@ -138,11 +138,11 @@ class parts extends attention {
 }
 
 const gpt2_cases = {
-    plain: {}, masked: {masked: true}, past: {has_past: true}, past_mask: {has_past: true, masked: true}, all_ones: {value_of: () => 1},
+    plain: {}, mask_of_floats: {mask_type: 'f32'}, masked: {masked: true}, past: {has_past: true}, past_mask: {has_past: true, masked: true}, all_ones: {value_of: () => 1},
     old: {opset: 11}, filter: {filter: -1e4}, small_filter: {filter: -100}, wrong_root: {root: 3}, other_mask: {value_of: (i, j) => +(i > j)},
     opset13: {opset: 13}, fixed: {is_open: false}, heads_in_place: {shape_of_heads: [0, 0, heads, size]}, joined_width: {joined: [0, 0, width]},
 };
-function gpt2({opset = 12, masked, has_past, filter = -1e4, root = Math.sqrt(size), value_of = (i, j) => +(i >= j), is_open = true,
+function gpt2({opset = 12, masked, has_past, filter = -1e4, root = Math.sqrt(size), value_of = (i, j) => +(i >= j), is_open = true, mask_type = 'u8',
                shape_of_heads = [0, 0, heads, -1], joined = [0, 0, -1]}) {
     const g = new parts(opset, {is_open}), s = g.length, past = has_past ? g.past : 0, t = s + past;
     const before = g.node('Add', [g.hidden(), g.given([batch, s, width], ['batch', 'sequence'])], [batch, s, width]);
@@ -161,7 +161,7 @@ function gpt2({opset = 12, masked, has_past, filter = -1e4, root = Math.sqrt(siz
         present = g.node('Concat', [one(g.move(keys, [0, 1, 3, 2])), one(values)], [2, batch, heads, t, size], {axis: 0});
     }
     const pairs = [batch, heads, s, t], scores = g.node('Div', [g.node('MatMul', [queries, keys], pairs), g.number(root)], pairs);
-    const all = 9, triangle = g.constant('u8', [1, 1, all, all], Array.from({length: all * all}, (_, i) => value_of(Math.floor(i / all), i % all)));
+    const all = 9, triangle = g.constant(mask_type, [1, 1, all, all], Array.from({length: all * all}, (_, i) => value_of(Math.floor(i / all), i % all)));
     const total = g.sliced_size(scores, -1, 2n ** 63n - 1n), rows = g.sliced_size(scores, -2, -1), one = (x) => g.axes('Unsqueeze', x, [0], [1]);
     const first = one(g.node('Sub', [total, rows], []));
     const some = g.node('Slice', [triangle, first, one(total), g.integers([2]), g.integers([1])], [1, 1, s, all]);
@@ -208,19 +208,23 @@ function embeddings_of(g, kind, way) {
     const rows = (n, indices) => g.node('Gather', [g.weights([n, width]), indices], dims, {axis: 0});
     const n = g.one_size(ids, 1), list = [g.length];
     let numbers;
-    if (way === 'nonzero') {
+    if (way.startsWith('nonzero')) {
         const ones = g.node('ConstantOfShape', [g.axes('Unsqueeze', n, [0], [1])], list);
         g.nodes.at(-1).attributes = {value: {tensor: ['s64', [1], [1]]}};
         numbers = g.axes('Squeeze', g.move(g.node('NonZero', [ones], [1, g.length]), [1, 0]), [1], list);
     } else numbers = g.node('Range', [g.integers([0], []), n, g.integers([1], [])], list);
-    const all = way === 'shape' ? g.node('Shape', [ids], [2]) : g.list(g.one_size(ids, 0), n);
+    let all = way.endsWith('shape') ? g.node('Shape', [ids], [2]) : g.list(g.one_size(ids, 0), n);
+    if (way === 'where') { // sizes that are -1, which none is, would be 1
+        const view = g.view(all, [-1], [2]);
+        all = g.node('Where', [g.node('Equal', [view, g.integers([-1, -1])], [2]), g.integers([1, 1]), view], [2]);
+    }
     const positions = g.node('Expand', [g.axes('Unsqueeze', numbers, [0], [1, g.length]), all], [batch, g.length]);
     const words = rows(9, ids), places = rows(12, positions);
     if (kind === 'distilbert') return g.node('Add', [words, places], dims);
     const segments = g.given([batch, g.length], ['batch', 'sequence'], 's64');
     return g.node('Add', [g.node('Add', [words, places], dims), rows(2, segments)], dims);
 }
-const bert_cases = Object.fromEntries(['range', 'nonzero', 'shape'].flatMap((way) => [['', 12], ['11', 11]].map(([name, opset]) => [`${way}${name}`, {way, opset}])));
+const bert_cases = Object.fromEntries(['range', 'nonzero', 'shape', 'nonzero_shape', 'where'].flatMap((way) => [['', 12], ['11', 11]].map(([name, opset]) => [`${way}${name}`, {way, opset}])));
 function bert({opset, way, is_open = true}) {
     const g = new parts(opset, {is_open}), dims = [batch, g.length, width], x = g.norm(embeddings_of(g, 'bert', way));
     const mask = g.given([batch, g.length], ['batch', 'sequence'], 's64'), pairs = [batch, heads, g.length, g.length];

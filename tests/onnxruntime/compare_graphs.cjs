@@ -1,21 +1,37 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
 // beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
-// wide and broken graphs are without end; probes break each condition of each pattern, products go through the ways to sum up,
+// wide, broken, special and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
 // unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const {operators_of} = require('./onnx_reader.cjs');
 const {npz, data_of} = require('./onnx_writer.cjs');
-const {random_graph} = require('./random_graphs.cjs');
+const {random_graph, dice, at_opset} = require('./random_graphs.cjs');
 const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
 const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
 const attentions = require('./attention_graphs.cjs');
 
 const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
 
+const any_graph = (seed) => [random_graph, wide_graph, broken][seed % 3](seed);
+
+/// A graph of the other generators in an operator set that is older or newer than theirs.
+function versions(seed) {
+    return at_opset([7, 8, 9, 10, 22, 23, 24, 25][Math.floor(seed / 3) % 8], () => any_graph(seed));
+}
+
+/// A graph of the other generators whose inputs have numbers at the ends of f32, of which some are none.
+function special(seed) {
+    const graph = any_graph(seed), d = new dice(seed ^ 0x2545f491);
+    const values = [NaN, Infinity, -Infinity, 0, -0, 1e38, -3e38, 1e-40, -1e-45, 88.5, -104, 1e9, 2 ** 24 + 1, 0.5];
+    for (const i of graph?.inputs ?? [])
+        if (i.dtype === 'f32' && !i.given) i.values = i.values.map((v) => (d.chance(0.05) ? d.one(values) : v));
+    return graph;
+}
+
 const kinds = {
-    random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken},
+    random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special}, versions: {graph: versions},
     probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
     known: listed(known), unusual: listed(unusual), products: listed(products), attentions: listed(attentions),
 };

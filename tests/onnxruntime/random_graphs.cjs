@@ -44,10 +44,22 @@ const broadcast = (a, b) => {
 };
 const code_range = {u8: [0, 255], s8: [-128, 127]};
 
+/// The operator set of all graphs that are made now, if it is given.
+let given_opset;
+function at_opset(opset, make) {
+    given_opset = opset;
+    try {
+        return make();
+    } finally {
+        given_opset = undefined;
+    }
+}
+const one_opset = (d, list) => given_opset ?? d.one(list);
+
 class generator {
     constructor(seed) {
         this.d = new dice(seed);
-        this.g = new graph(this.d.one([11, 12, 13, 14, 15, 16, 17, 17, 17, 18, 20]));
+        this.g = new graph(one_opset(this.d, [11, 12, 13, 14, 15, 16, 17, 17, 17, 18, 20]));
         this.outputs = [];
         this.pool = []; ///< tensors that may be read again
         this.pairs = new Map(); ///< what DequantizeLinear writes: its parameters
@@ -435,4 +447,4 @@ class generator {
     }
 }
 
-module.exports = {dice, generator, count, broadcast, random_graph: (seed) => new generator(seed).make()};
+module.exports = {dice, generator, at_opset, one_opset, count, broadcast, random_graph: (seed) => new generator(seed).make()};

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const {graph} = require('./onnx_writer.cjs');
-const {dice, generator, count, broadcast} = require('./random_graphs.cjs');
+const {dice, generator, one_opset, count, broadcast} = require('./random_graphs.cjs');
 
 /// Choices in place of dice: the first alternative everywhere, but for the choices in `other`. Numbers are random as before.
 class choices extends dice {
@@ -32,7 +32,7 @@ class wide extends generator {
     constructor(seed, d) {
         super(seed);
         if (d) this.d = d;
-        this.g = new graph(this.d.one([17, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21]));
+        this.g = new graph(one_opset(this.d, [17, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21]));
         this.types = this.d.one([['u8'], ['s8'], ['u8', 's8']]);
     }
 

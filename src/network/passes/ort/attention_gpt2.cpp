@@ -141,21 +141,44 @@ private:
         masked_ = masked_ != usual ? masked_ : *number;
         return true;
     }
-    /// A computed part of a triangle, or of ones.
+    /// The node that writes what one other node alone reads, here or among those that computed sizes; null.
+    const node *inner_writer(int t, const char *op) const {
+        if (const size_node *n = g_.sizes_of(t, op))
+            return n->readers == 1 ? &n->computing : nullptr;
+        const int i = g_.writer(t, op);
+        return i >= 0 && is_inner(i) ? &g_.at(i) : nullptr;
+    }
+    bool is_number(const node &n, std::size_t input, std::int32_t value) const {
+        const int t = input < n.inputs.size() ? n.inputs[input] : -1;
+        return g_.is_constant(t) && !g_.is_sized(t) && g_.type(t) == data_type::s32 &&
+               values_of<std::int32_t>(g_.tensor_at(t)) == std::vector<std::int32_t>{value};
+    }
+
+    /// Rows, then columns up to a computed end, of a square that is a triangle of ones, or has nothing else.
     bool find_direction(int counting) {
-        if (!g_.is_sized(counting) || g_.type(counting) != data_type::u8 || g_.rank(counting) != 4)
+        const node *cast = inner_writer(counting, "Cast"),
+                   *columns = cast ? inner_writer(cast->inputs[0], "Slice") : nullptr,
+                   *rows = columns ? inner_writer(columns->inputs[0], "Slice") : nullptr;
+        return rows && is_number(*columns, 1, 0) && g_.is_sized(columns->inputs[2]) &&
+               is_number(*columns, 3, 3) && is_number(*columns, 4, 1) && g_.is_sized(rows->inputs[1]) &&
+               g_.is_sized(rows->inputs[2]) && is_number(*rows, 3, 2) && is_number(*rows, 4, 1) &&
+               is_square_mask(rows->inputs[0]);
+    }
+    bool is_square_mask(int t) {
+        const memory::dims &dims = g_.dims(t);
+        if (!g_.is_constant(t) || dims.size() != 4 || dims != memory::dims{1, 1, dims[2], dims[2]})
             return false;
-        const auto values = values_of<std::uint8_t>(g_.tensor_at(counting));
-        const memory::dims &dims = g_.dims(counting);
+        if (g_.type(t) == data_type::f32)
+            return is_mask(g_.values(t), dims[2]);
+        return g_.type(t) == data_type::u8 && is_mask(values_of<std::uint8_t>(g_.tensor_at(t)), dims[2]);
+    }
+    template <typename T> bool is_mask(const std::vector<T> &values, dim_t size) {
         bool are_ones = true, is_triangle = true;
-        if (dims[0] != 1 || dims[1] != 1 || dims[3] < dims[2] ||
-            static_cast<dim_t>(values.size()) != dims[2] * dims[3])
-            return false;
-        for (dim_t r = 0; r < dims[2]; r++)
-            for (dim_t c = 0; c < dims[3]; c++) {
-                const bool counts = values[static_cast<std::size_t>(r * dims[3] + c)] != 0;
-                are_ones = are_ones && counts;
-                is_triangle = is_triangle && counts == (c <= dims[3] - dims[2] + r);
+        for (dim_t r = 0; r < size; r++)
+            for (dim_t c = 0; c < size; c++) {
+                const T v = values[static_cast<std::size_t>(r * size + c)];
+                are_ones = are_ones && v == T{1};
+                is_triangle = is_triangle && v == (c <= r ? T{1} : T{0});
             }
         is_causal_ = is_triangle;
         return is_triangle || are_ones;
@@ -187,7 +210,8 @@ private:
                   second = writer(v_past_, 0, "Gather");
         if (!is_inner(first) || !is_inner(second) ||
             (!are_rows && (!is_inner(turned) || !has_order(turned, {0, 1, 3, 2}))) ||
-            g_.input(first, 0) != g_.input(second, 0) || !is_index(first, 0) || !is_index(second, 1))
+            g_.input(first, 0) != g_.input(second, 0) || !is_number(g_.at(first), 1, 0) ||
+            !is_number(g_.at(second), 1, 1))
             return false;
         past_ = g_.input(first, 0);
         int of_keys = g_.output(k_past);
@@ -206,11 +230,6 @@ private:
         present_ = g_.only_consumer(g_.output(k_alone));
         return g_.is(present_, "Concat") && g_.input(present_, 1) == g_.output(v_alone) &&
                !g_.is_read(g_.output(present_));
-    }
-    bool is_index(int gather, std::int32_t index) const {
-        const int t = g_.input(gather, 1);
-        return g_.is_constant(t) && !g_.is_sized(t) && g_.type(t) == data_type::s32 &&
-               values_of<std::int32_t>(g_.tensor_at(t)) == std::vector<std::int32_t>{index};
     }
     int reader(int t, const char *op) const {
         for (const int r : g_.consumers(t))

@@ -102,7 +102,15 @@ private:
             const node *all = counting(expand->inputs[1], "Shape", most_of_shape);
             return all && all->inputs[0] == ids;
         }
-        const size_node *list = g_.sizes_of(expand->inputs[1], "Concat");
+        int sizes = expand->inputs[1];
+        if (const node *where = counting(sizes, "Where")) { // of sizes that are -1, which none is
+            const node *equal = counting(where->inputs[0], "Equal"),
+                       *view = equal ? counting(equal->inputs[0], "Reshape", 2) : nullptr;
+            if (!view || where->inputs[2] != equal->inputs[0])
+                return false;
+            sizes = view->inputs[0];
+        }
+        const size_node *list = g_.sizes_of(sizes, "Concat");
         return list && list->readers == 1 && list->entries.size() == 2 && list->entries[0].is_size(ids, 0) &&
                list->entries[1].is_size(ids, 1);
     }

@@ -210,6 +210,12 @@ void split_dynamic_quantize_matmul(ort_graph &g, int i) {
 
 namespace {
 
+/// The first MatMul, before operator set 9, is not looked at.
+bool is_fusible_product(ort_graph &g, int i) {
+    constexpr std::int64_t first_opset = 9;
+    return g.is(i, "FusedMatMul") || (g.is(i, "MatMul") && g.get_graph().opset >= first_opset);
+}
+
 /// What a product can do itself: the last two dimensions change places, the first one comes behind the others of a batch.
 struct taken_order {
     bool swaps, moves_batch;
@@ -259,7 +265,7 @@ void take_transposes(ort_graph &g, int i) {
 
 void fuse_matmul_transpose(ort_graph &g) {
     g.for_each([&](int i) {
-        if (g.is(i, "MatMul") || g.is(i, "FusedMatMul"))
+        if (is_fusible_product(g, i))
             take_transposes(g, i);
     });
 }
@@ -345,7 +351,7 @@ void take_factors(ort_graph &g, int i, std::set<int> &made) {
 void fuse_matmul_scale(ort_graph &g) {
     std::set<int> made; // in this step, which looks at each product once
     g.for_each([&](int i) {
-        if (made.count(i) == 0 && (g.is(i, "MatMul") || g.is(i, "FusedMatMul")))
+        if (made.count(i) == 0 && is_fusible_product(g, i))
             take_factors(g, i, made);
     });
 }

@@ -11,19 +11,6 @@
 namespace octet::model::ort {
 namespace {
 
-/// A constant of one value and no more dimensions than the other operand: adding 0, multiplying by 1.
-void eliminate_noop(ort_graph &g, int i) {
-    const bool is_sum = g.is(i, "Add") || g.is(i, "Sub"), commutes = g.is(i, "Add") || g.is(i, "Mul");
-    for (std::size_t k = commutes ? 0 : 1; k < 2; k++) {
-        const int c = g.input(i, k), x = g.input(i, 1 - k);
-        const auto number = g.number(c);
-        if (number && *number == (is_sum ? 0.f : 1.f) && g.is_float(x) && g.rank(c) <= g.rank(x)) {
-            g.drop(i, x);
-            return;
-        }
-    }
-}
-
 /// Whether an input is absent, or constants that are all of one value.
 bool are_all(const ort_graph &g, int t, std::int32_t value) {
     if (t < 0)
@@ -32,6 +19,23 @@ bool are_all(const ort_graph &g, int t, std::int32_t value) {
         return false;
     const auto all = values_of<std::int32_t>(g.tensor_at(t));
     return std::all_of(all.begin(), all.end(), [&](std::int32_t v) { return v == value; });
+}
+
+/// A constant of one value and no more dimensions than the other operand: adding 0, multiplying by 1.
+void eliminate_noop(ort_graph &g, int i) {
+    const bool is_sum = g.is(i, "Add") || g.is(i, "Sub"), commutes = g.is(i, "Add") || g.is(i, "Mul");
+    for (std::size_t k = commutes ? 0 : 1; k < 2; k++) {
+        const int c = g.input(i, k), x = g.input(i, 1 - k);
+        if (c < 0 || x < 0)
+            return;
+        const bool is_neutral = g.is_float(c)
+                                    ? g.number(c) == (is_sum ? 0.f : 1.f)
+                                    : element_count(g.dims(c)) == 1 && are_all(g, c, is_sum ? 0 : 1);
+        if (is_neutral && g.type(x) == g.type(c) && g.has_rank(x) && g.rank(c) <= g.rank(x)) {
+            g.drop(i, x);
+            return;
+        }
+    }
 }
 
 /// A Slice from 0 to the largest number, one by one. Ends that happen to be the source's are not looked at.
@@ -143,10 +147,10 @@ void deliver_without(ort_graph &g, int i) {
 /// A constant has the dimensions ahead.
 void unsqueeze_constant(ort_graph &g, int i) {
     const int x = g.input(i, 0), y = g.output(i);
-    if (!g.is_float_constant(x) || g.is_graph_output(y))
-        return;
+    if (!g.is_constant(x) || g.is_sized(x) || g.is_graph_output(y) || g.at(i).attributes.count("axes") == 0)
+        return; // axes are inputs from operator set 13 on, and constants are folded there
     const shared_bytes &data = g.tensor_at(x).data;
-    const int constant = g.add_constant(g.tensor_at(y).name, data_type::f32, g.dims(y),
+    const int constant = g.add_constant(g.tensor_at(y).name, g.type(x), g.dims(y),
                                         std::vector<std::uint8_t>(data.begin(), data.end()));
     g.redirect(y, constant);
     g.remove(i);
