@@ -69,15 +69,39 @@ bool is_signed_pair(const graph &g, const value &codes, int reader) {
            g.nodes[at(reader)].op == "DequantizeLinear";
 }
 
-/// ONNX Runtime quantizes the bias of an operator that one QuantizeLinear reads, after Relu or Clip at most. A reader outside
-/// of the part counts as little as an output of the graph, and would in the whole graph.
-bool is_read_on_both_sides(const graph &g, const value &v) {
-    const auto reads = [&](const auto &kind) {
-        return std::any_of(v.consumers.begin(), v.consumers.end(),
-                           [&](int c) { return kind(g.nodes[at(c)]); });
+/// What ONNX Runtime makes of an operator between codes depends on who reads its result, and Octet does not see the readers outside of
+/// a part. Why it would compute something else therefore; empty where it would not.
+std::string why_readers_matter(const graph &g, const value &v) {
+    const auto count = [&](const auto &kind) {
+        return std::count_if(v.consumers.begin(), v.consumers.end(),
+                             [&](int c) { return kind(g.nodes[at(c)]); });
     };
-    return !is_code(v.type) && reads(is_foreign) &&
-           reads([](const node &n) { return n.op == "QuantizeLinear" || n.op == "Relu" || n.op == "Clip"; });
+    const auto writer = [&](int value) -> const node * {
+        return value < 0 || g.values[at(value)].producer < 0 ? nullptr
+                                                             : &g.nodes[at(g.values[at(value)].producer)];
+    };
+    const auto is_limit = [](const node &n) { return n.op == "Relu" || n.op == "Clip"; };
+    const auto outside = count(is_foreign);
+    if (is_code(v.type) || outside == 0)
+        return "";
+    // The bias of an operator is quantized that one QuantizeLinear reads, after Relu or Clip at most; other readers count as little as an
+    // output of the graph.
+    if (count([&](const node &n) { return n.op == "QuantizeLinear" || is_limit(n); }) != 0)
+        return "what it computes is quantized, and read by an operator that Octet lacks; by itself it would "
+               "get a quantized bias";
+    // An operator stays on floats whose result goes through a Relu or Clip that has one reader.
+    const node &limit = g.nodes[at(v.producer)];
+    const node *const limited = is_limit(limit) ? writer(limit.inputs[0]) : nullptr;
+    const bool reads_codes =
+        limited && std::any_of(limited->inputs.begin(), limited->inputs.end(), [&](int x) {
+            const node *const n = writer(x);
+            return n && n->op == "DequantizeLinear";
+        });
+    const auto inside = static_cast<std::ptrdiff_t>(v.consumers.size()) - outside;
+    return reads_codes && (inside + outside == 1) != (inside == 1)
+               ? "an operator that Octet lacks reads what it computes; with other readers it would be "
+                 "computed on codes"
+               : "";
 }
 
 bool is_product_of_floats(const std::string &op) {
@@ -125,6 +149,10 @@ std::string why_not(const graph &g, const node &n, const session_settings &s) {
         return "it has graphs inside";
     if (!model::is_onnx_operator(n.op))
         return "Octet lacks the operator";
+    if (std::any_of(n.inputs.begin(), n.inputs.end(),
+                    [&](int v) { return v >= 0 && g.values[at(v)].is_outer_constant; }))
+        return "it reads a constant of an outer graph, which some of ONNX Runtime's transformers see and "
+               "some do not";
     if (s.claim == claim_kind::quantized && has_weights_alone_in_codes(g, n))
         return "only its weights are codes, and ONNX Runtime makes codes of the floats, too (option claim)";
     const bool is_pair = n.op == "QuantizeLinear" || n.op == "DequantizeLinear";
@@ -189,12 +217,9 @@ private:
         }
         if (settings_.claim == claim_kind::quantized)
             for (const value &v : g_.values)
-                if (v.producer >= 0 && is_read_on_both_sides(g_, v))
-                    refused.emplace(
-                        groups_[at(v.producer)],
-                        text_of(g_, v.producer) +
-                            ": what it computes is quantized, and read by an operator that Octet lacks; by "
-                            "itself it would get a quantized bias (option claim)");
+                if (const std::string why = v.producer < 0 ? "" : why_readers_matter(g_, v); !why.empty())
+                    refused.emplace(groups_[at(v.producer)],
+                                    text_of(g_, v.producer) + ": " + why + " (option claim)");
         claimed_.assign(g_.nodes.size(), true);
         for (const int group : std::set<int>(groups_.begin(), groups_.end()))
             if (is_compiled(g_.nodes[at(group)])) // the provider takes it by itself

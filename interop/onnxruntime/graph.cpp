@@ -111,7 +111,9 @@ private:
         value v;
         v.name = name;
         v.is_output = ort_.flag(api::is_graph_output, info);
-        if (ort_.flag(api::is_constant, info) && !ort_.flag(api::is_from_outer_scope, info))
+        const bool is_constant = ort_.flag(api::is_constant, info);
+        v.is_outer_constant = is_constant && ort_.flag(api::is_from_outer_scope, info);
+        if (is_constant && !v.is_outer_constant)
             ort_(api::initializer_value, info, &v.constant);
         read_type(info, v);
         g_.values.push_back(std::move(v));

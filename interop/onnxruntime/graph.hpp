@@ -17,12 +17,13 @@ struct value {
     std::string name;
     int type = element::none; ///< of `element`; none: no tensor
     bool has_shape = false;
-    std::vector<std::int64_t> dims;     ///< -1: open
-    std::vector<std::string> dim_names; ///< of open dimensions, where they have one
-    const ort_value *constant = nullptr;
-    int producer = -1;          ///< node that writes it; -1: an input, a constant, or the outer graph's
-    std::vector<int> consumers; ///< nodes that read it, through graphs inside them, too
-    bool is_output = false;     ///< of the graph
+    std::vector<std::int64_t> dims;      ///< -1: open
+    std::vector<std::string> dim_names;  ///< of open dimensions, where they have one
+    const ort_value *constant = nullptr; ///< of this graph
+    int producer = -1;              ///< node that writes it; -1: an input, a constant, or the outer graph's
+    std::vector<int> consumers;     ///< nodes that read it, through graphs inside them, too
+    bool is_outer_constant = false; ///< of a graph around this one
+    bool is_output = false;         ///< of the graph
 };
 
 struct node {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <sys/wait.h>
@@ -262,6 +264,86 @@ TEST_F(OnnxRuntimeProvider, ComputesPairsOnSignedCodesAsTheSessionSays) {
         results.push_back(cpu.run(x));
         EXPECT_EQ(difference(octet.run(x), results.back()), "") << allowed;
     }
+}
+
+/// A product before a Relu stays on floats if the Relu has one reader. Readers outside of a part count.
+TEST_F(OnnxRuntimeProvider, CountsReadersThatItLacks) {
+    using names = std::vector<std::string>;
+    for (const names &readers :
+         {names{"Cos"}, {"Tanh"}, {"Tanh", "Cos"}, {"Cos", "Sin"}, {"Tanh", "Tanh", "Cos"}}) {
+        onnx_builder b(17);
+        b.input<float>("x", {2, 20});
+        b.scalar<float>("s", 0.03f), b.scalar<float>("ws", 0.01f);
+        b.scalar<std::uint8_t>("z", 10), b.scalar<std::int8_t>("wz", 0);
+        std::vector<std::int8_t> w(400);
+        for (std::size_t i = 0; i < w.size(); i++)
+            w[i] = static_cast<std::int8_t>(i * 37 % 255 - 127);
+        b.constant<std::int8_t>("w", {20, 20}, w);
+        b.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+        b.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
+        b.node("DequantizeLinear", {"w", "ws", "wz"}, {"dw"});
+        b.node("MatMul", {"d", "dw"}, {"product"});
+        b.node("Relu", {"product"}, {"relu"});
+        std::string text;
+        for (std::size_t i = 0; i < readers.size(); i++) {
+            const std::string y = "y" + std::to_string(i);
+            b.node(readers[i], {"relu"}, {y});
+            b.output<float>(y, {2, 20});
+            text += readers[i] + " ";
+        }
+        const auto model = b.finish();
+        const session cpu(model, {}), octet(model, with_octet({{"minimum", "1"}}));
+        for (unsigned seed = 0; seed < 4; seed++) {
+            const std::vector<ort_tensor> x{random_reals({2, 20}, seed, 1.f)};
+            EXPECT_EQ(difference(octet.run(x), cpu.run(x)), "") << "read by " << text;
+        }
+    }
+}
+
+/// Constants of the outer graph that a part of a body would read; those that lie in a file ONNX Runtime does not hand over.
+TEST_F(OnnxRuntimeProvider, LeavesConstantsOfAnOuterGraph) {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / ("octet_outer_" + std::to_string(getpid()));
+    fs::create_directories(folder);
+    for (const bool is_in_file : {false, true}) {
+        onnx_builder b(17);
+        b.input<float>("x", {2, 3});
+        b.constant<float>("factor", {1}, {1.5f});
+        if (is_in_file) {
+            onnx::TensorProto &t = *b.graph().mutable_initializer(0);
+            std::ofstream(folder / "weights", std::ios::binary) << t.raw_data();
+            t.clear_raw_data();
+            t.set_data_location(onnx::TensorProto::EXTERNAL);
+            for (const auto &[key, value] :
+                 {std::pair{"location", "weights"}, {"offset", "0"}, {"length", "4"}}) {
+                auto &entry = *t.add_external_data();
+                entry.set_key(key), entry.set_value(value);
+            }
+        }
+        onnx::ValueInfoProto &condition = *b.graph().add_input();
+        condition.set_name("condition");
+        condition.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::BOOL);
+        condition.mutable_type()->mutable_tensor_type()->mutable_shape();
+        onnx::NodeProto &choice = b.node("If", {"condition"}, {"y"});
+        for (const std::string name : {"then_branch", "else_branch"}) {
+            onnx_builder body(17);
+            body.node(name == "then_branch" ? "Mul" : "Add", {"x", "factor"}, {name + "_y"});
+            body.output<float>(name + "_y", {2, 3});
+            body.graph().set_name(name);
+            *onnx_builder::attribute(choice, name, onnx::AttributeProto::GRAPH).mutable_g() = body.graph();
+        }
+        b.output<float>("y", {2, 3});
+        const auto model = b.finish();
+        std::ofstream(folder / "model.onnx", std::ios::binary)
+            .write(reinterpret_cast<const char *>(model.data()), static_cast<std::streamsize>(model.size()));
+        const session cpu(folder / "model.onnx", {}),
+            octet(folder / "model.onnx", with_octet({{"minimum", "1"}, {"claim", "all"}}));
+        for (const std::uint8_t taken : {0, 1}) {
+            const std::vector<ort_tensor> x{reals({2, 3}, 1), {onnxruntime::element::boolean, {}, {taken}}};
+            EXPECT_EQ(difference(octet.run(x), cpu.run(x)), "") << is_in_file << taken;
+        }
+    }
+    fs::remove_all(folder);
 }
 
 TEST_F(OnnxRuntimeProvider, LivesThroughManySessions) {
