@@ -20,6 +20,11 @@ OCTET_API std::string onnx_operator(const std::string &domain, const std::string
 /// Whether Octet has an operator, by its name in a graph; also those that compute shapes and those that become others.
 OCTET_API bool is_onnx_operator(const std::string &name);
 
+/// What an operator sums up: products of 8-bit codes (of matrices or of windows), products of matrices of floats, or neither.
+enum class summed_products { none, of_codes, of_floats };
+/// What the operator of this name in a graph sums up; `none` for one that Octet does not have.
+OCTET_API summed_products onnx_products(const std::string &name);
+
 /// Makes of the nodes of an ONNX graph, without absent inputs at their ends, what `read_onnx` makes of a file's: operators
 /// whose meaning changed with the operator set (Softmax, LogSoftmax, Resize) get the graph's as attribute "opset", those that
 /// are several others (Attention, DynamicQuantizeMatMul, …) give way to them, and arithmetic of INT64 is marked, so that its

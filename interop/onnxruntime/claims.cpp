@@ -105,8 +105,7 @@ std::string why_readers_matter(const graph &g, const value &v) {
 }
 
 bool is_product_of_floats(const std::string &op) {
-    static constexpr std::string_view products[] = {"FusedMatMul", "Gemm", "MatMul", "MatMulAdd"};
-    return std::find(std::begin(products), std::end(products), op) != std::end(products);
+    return model::onnx_products(op) == model::summed_products::of_floats;
 }
 
 template <typename T> T attribute_of(const model::node &n, const char *name, T fallback) {

@@ -3,18 +3,11 @@
 #include "onnxruntime/cost.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
+
+#include "octet/onnx_graph.hpp"
 
 namespace octet::onnxruntime {
 namespace {
-
-/// Whether an operator, of a network as it runs, sums products of codes.
-bool is_product_of_codes(const std::string &op) {
-    static constexpr std::string_view products[] = {"ConvInteger", "MatMulInteger", "MatMulIntegerToFloat",
-                                                    "QGemm",       "QLinearConv",   "QLinearMatMul"};
-    return std::find(std::begin(products), std::end(products), op) != std::end(products);
-}
 
 std::string counted(std::int64_t count, const char *what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -36,7 +29,7 @@ run_cost cost_of(const graph &g, const std::vector<int> &nodes, const model::gra
         return n.op != "DequantizeLinear" || is_among(part.outputs, n.outputs);
     });
     for (const model::node &n : runs.nodes) {
-        c.products += is_product_of_codes(n.op) ? 1 : 0;
+        c.products += model::onnx_products(n.op) == model::summed_products::of_codes ? 1 : 0;
         for (const int t : n.outputs)
             c.elements += t < 0 ? 0 : model::element_count(runs.tensors[static_cast<std::size_t>(t)].dims);
     }

@@ -8,6 +8,7 @@
 #include "network/operators.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "octet/onnx_graph.hpp"
 
 namespace octet::tests {
 namespace {
@@ -269,6 +270,15 @@ TEST(OnnxOperator, ConcatRequantizesWhatDiffers) {
     test.input<std::uint8_t>({1, 2}, {12, 9}, false).parameters<std::uint8_t>(0.5f, 9); // 1.5 to even, 0
     test.input<std::uint8_t>({1, 1}, {200}, false).parameters<std::uint8_t>(1.f, 10);
     EXPECT_EQ(test.run<std::uint8_t>({1, 3}), (u8s{12, 10, 200}));
+}
+
+TEST(OperatorsOfOnnx, TellWhatTheySumUp) {
+    for (const char *op : {"QLinearConv", "ConvInteger", "QGemm", "MatMulIntegerToFloat"})
+        EXPECT_EQ(model::onnx_products(op), model::summed_products::of_codes) << op;
+    for (const char *op : {"MatMul", "FusedMatMul", "Gemm"})
+        EXPECT_EQ(model::onnx_products(op), model::summed_products::of_floats) << op;
+    for (const char *op : {"Conv", "QLinearAdd", "MatMulNBits", "nosuch"})
+        EXPECT_EQ(model::onnx_products(op), model::summed_products::none) << op;
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "network/graph/graph.hpp"
+#include "octet/onnx_graph.hpp"
 
 namespace octet::model {
 
@@ -150,6 +151,7 @@ struct operator_facts {
     integer_facts integers = {};
     dims_from_values dims = {};
     size_flow flow = size_flow::broadcast;
+    summed_products products = summed_products::none;
 
     constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr,
                              shape_function s = nullptr, rows_question q = nullptr)
@@ -198,6 +200,7 @@ struct operator_facts {
     constexpr operator_facts dims_from(std::size_t first, std::size_t axes = dims_from_values::none) const {
         return with(&operator_facts::dims, dims_from_values{first, axes});
     }
+    constexpr operator_facts sums(summed_products p) const { return with(&operator_facts::products, p); }
     constexpr operator_facts sizes(size_flow f) const { return with(&operator_facts::flow, f); }
 
 private:
@@ -231,6 +234,7 @@ using row = operator_facts;
 using form = quantized_form;
 using use = integer_use;
 using flow = size_flow;
+using products = summed_products;
 constexpr std::size_t any = input_counts::any_number;
 constexpr auto accumulates = fusion_part::accumulates, pointwise = fusion_part::pointwise;
 constexpr auto aliased_or_persistent = buffer_use::aliased_or_persistent;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/onnx_graph.hpp"
 
-
 #include "network/graph/file.hpp"
 #include "network/onnx/contrib_operators.hpp"
 #include "network/onnx/wide_integers.hpp"
@@ -24,6 +23,8 @@ bool is_onnx_operator(const std::string &name) {
     const operator_facts *known = find_operator("onnx", name);
     return known && !known->is_internal;
 }
+
+summed_products onnx_products(const std::string &name) { return facts_of("onnx", name).products; }
 
 void complete_onnx_graph(graph &g, std::vector<bool> is_int64) {
     for (node &n : g.nodes)

@@ -210,8 +210,7 @@ void move_codes_down(ort_graph &g) {
 // ---- Constants
 
 bool is_matrix_product(const std::string &op) {
-    static const std::set<std::string> products = {"FusedMatMul", "Gemm", "MatMul", "MatMulAdd"};
-    return products.count(op) != 0;
+    return facts_of("onnx", op).products == summed_products::of_floats;
 }
 
 /// Products remember that their matrix, or a convolution's bias, was dequantized or may be given: ONNX Runtime computes it

@@ -328,30 +328,36 @@ using namespace row_words;
 constexpr row onnx_dot_rows[] = {
     row("ConvInteger", {2, 4}, lower_conv_integer, shape::conv_integer, rows::windows)
         .layouts(layout_support::gathers)
-        .sizes(flow::windows),
+        .sizes(flow::windows)
+        .sums(products::of_codes),
     row("MatMulInteger", {2, 4}, lower_matmul_integer, shape::matmul_integer, rows::matrices)
-        .sizes(flow::matrices),
+        .sizes(flow::matrices)
+        .sums(products::of_codes),
     row("MatMulIntegerToFloat", {4, 7}, lower_matmul_integer_to_float, shape::matmul_integer_to_float,
         rows::matrices)
         .in(domains::microsoft)
         .part(accumulates)
-        .sizes(flow::matrices),
+        .sizes(flow::matrices)
+        .sums(products::of_codes),
     row("QGemm", {6, 9}, lower_qgemm, shape::qgemm, rows::gemm)
         .in(domains::microsoft)
         .scales(0, 2, 7)
         .part(accumulates)
-        .sizes(flow::gemm),
+        .sizes(flow::gemm)
+        .sums(products::of_codes),
     row("QLinearConv", {8, 9}, lower_qlinear_conv, shape::qlinear_conv, rows::windows)
         .in(domains::both)
         .scales(0, 2, 6)
         .part(accumulates)
         .padded()
         .layouts(layout_support::gathers)
-        .sizes(flow::windows),
+        .sizes(flow::windows)
+        .sums(products::of_codes),
     row("QLinearMatMul", 8, lower_qlinear_matmul, shape::qlinear_matmul, rows::qlinear_matrices)
         .scales(0, 2, 6)
         .part(accumulates)
-        .sizes(flow::matrices),
+        .sizes(flow::matrices)
+        .sums(products::of_codes),
 };
 
 } // namespace

@@ -203,16 +203,22 @@ constexpr row onnx_float_products_rows[] = {
     row("FusedMatMul", 2, lower_fused_matmul, shape::matmul, fused_matrices_keeps_rows)
         .in(domains::microsoft)
         .part(accumulates)
-        .sizes(flow::matrices),
+        .sizes(flow::matrices)
+        .sums(products::of_floats),
     row("Gemm", {2, 3}, lower_float_gemm, shape::gemm, rows::gemm)
         .part(accumulates)
         .becomes(form::gemm, "QGemm")
-        .sizes(flow::gemm),
+        .sizes(flow::gemm)
+        .sums(products::of_floats),
     row("MatMul", 2, lower_float_matmul, shape::matmul, rows::matrices)
         .part(accumulates)
         .becomes(form::matrix_product, "QLinearMatMul")
-        .sizes(flow::matrices),
-    row("MatMulAdd", 3, lower_float_matmul_add, shape::matmul, rows::never).part(accumulates).internal(),
+        .sizes(flow::matrices)
+        .sums(products::of_floats),
+    row("MatMulAdd", 3, lower_float_matmul_add, shape::matmul, rows::never)
+        .part(accumulates)
+        .internal()
+        .sums(products::of_floats),
 };
 
 } // namespace
