@@ -7,9 +7,9 @@
     [Tensor('image', shape=(1, 8, 8, 1), dtype=int8, scale=0.0078125, zero_point=-128)]
     >>> probabilities = net(images)                       # doctest: +SKIP
 
-A `Network` takes NumPy arrays and gives NumPy arrays: codes where it was given codes, floats where it was given floats.
+A `Network` takes NumPy arrays and gives NumPy arrays: quantized values where it was given those, floats where it was given floats.
 
-- `octet.compare(net, session.run(…), x)`: the first operator whose codes differ from another program's; `octet.compare_rules`: what
+- `octet.compare(net, session.run(…), x)`: the first operator whose values differ from another program's; `octet.compare_rules`: what
   another contract would change; `octet.match(description, device)`: which contract an unknown device has.
 - `net.profile(x)`, `net.explain()`: what time goes to, and why each operator runs as it does.
 - `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.conv2d)

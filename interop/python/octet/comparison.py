@@ -92,7 +92,7 @@ class Comparison:
 
 
 def _as_floats(ours: Array, theirs: Array, info: Optional[Tensor], name: str) -> Array:
-    """What codes mean, where the other program shows floats."""
+    """What quantized values stand for, where the other program shows floats."""
     if theirs.dtype.kind != "f" or info is None or not info.scale:
         raise TypeError(f"expected['{name}'] is {theirs.dtype}, the network's is {ours.dtype}")
     real: Array = (ours.astype(np.float32) - np.float32(info.zero_point or 0)) * np.float32(info.scale)

@@ -34,7 +34,7 @@ def quantize_multiplier(real: float, rule: str = "tflite_2step") -> Tuple[int, i
 
 @dataclass(frozen=True)
 class LayerDifference:
-    """One operator's codes under a rule, compared with those under the first."""
+    """One operator's values under a rule, compared with those under the first."""
 
     number: int
     op: str
@@ -61,7 +61,7 @@ class RuleComparison:
         return list(self.layers)
 
     def __str__(self) -> str:
-        lines = [f"codes that differ from rule {self.base}", f"{'node':>5}  " + "  ".join(f"{r:>22}" for r in self.rules) + "  operator"]
+        lines = [f"values that differ from rule {self.base}", f"{'node':>5}  " + "  ".join(f"{r:>22}" for r in self.rules) + "  operator"]
         for row in zip(*self.layers.values()):
             cells = "  ".join(f"{d.count:>9} {d.share:>6.2%} ±{d.largest:<4g}" for d in row)
             lines.append(f"{row[0].number:>5}  {cells}  {row[0].op}")
@@ -71,7 +71,7 @@ class RuleComparison:
 
     def to_html(self) -> str:
         """The table as a page of its own."""
-        return html_page(f"Codes that differ from rule {self.base}", self._repr_html_())
+        return html_page(f"Values that differ from rule {self.base}", self._repr_html_())
 
     def _repr_html_(self) -> str:
         rows = [(row[0].number, row[0].op, row[0].name, *(f"{d.count} ({d.share:.2%}), at most {d.largest:g}" for d in row))
@@ -79,13 +79,13 @@ class RuleComparison:
         return html_table(("node", "operator", "tensor", *self.rules), rows)
 
     def plot(self, axes: Any = None) -> Any:
-        """Part of the codes that differ, operator by operator, a line per rule; returns matplotlib's axes."""
+        """Part of the values that differ, operator by operator, a line per rule; returns matplotlib's axes."""
         axes = axes or pyplot().subplots(figsize=(9, 4), layout="constrained")[1]
         names: List[str] = []
         for rule, layers in self.layers.items():
             names = [f"{d.number} {d.op}" for d in layers]
             axes.plot(range(len(layers)), [100 * d.share for d in layers], marker=".", label=rule)
-        axes.set(ylabel="% of codes", title=f"Codes that differ from rule {self.base}", xlim=(-0.5, len(names) - 0.5))
+        axes.set(ylabel="% of values", title=f"Values that differ from rule {self.base}", xlim=(-0.5, len(names) - 0.5))
         axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 0.1))
         axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
         axes.legend()
@@ -94,7 +94,7 @@ class RuleComparison:
 
 def compare_rules(model: Model, *values: ArrayLike, rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"),
                   base: str = "automatic", progress: bool = False, **feeds: ArrayLike) -> RuleComparison:
-    """Runs a network under several contracts and counts, operator by operator, the codes that differ from those under `base`.
+    """Runs a network under several contracts and counts, operator by operator, the values that differ from those under `base`.
 
     - model: a .tflite network, as `octet.Network` takes it
     - values: the inputs in their order, zeros by default

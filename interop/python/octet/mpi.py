@@ -8,7 +8,7 @@
     y = down(up(x))                                                                                        # as on one process
 
 Sums of integers don't depend on their order, so partial sums (rule "none", s32) that MPI adds up are the sums of one process, and the rule,
-as an operation on single elements, makes the same codes of them. Floats lose this at the first addition.
+as an operation on single elements, makes the same values of them. Floats lose this at the first addition.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ColumnLinear:
         self.keywords = {name: _of_channels(value, part) if name in _PER_CHANNEL else value for name, value in arguments.items()}
 
     def __call__(self, x: Any) -> Array:
-        """x (…, k), the same on all processes; the result is this process's part of the codes (…, n)."""
+        """x (…, k), the same on all processes; the result is this process's part of the quantized values (…, n)."""
         return operations.linear(x, self.weights, self.bias, **self.keywords)
 
 
@@ -111,7 +111,7 @@ class RowLinear:
         begin = MPI.Wtime()
         self.comm.Allreduce(MPI.IN_PLACE, sums, MPI.SUM)
         self.seconds_in_mpi += MPI.Wtime() - begin
-        return self._codes(sums)
+        return self._finished(sums)
 
     def _scattered(self, sums: Array) -> Array:
         rows = sums.reshape(-1, sums.shape[-1])
@@ -121,14 +121,14 @@ class RowLinear:
         begin = MPI.Wtime()
         self.comm.Reduce_scatter(rows, own, counts, MPI.SUM)
         self.seconds_in_mpi += MPI.Wtime() - begin
-        codes = np.ascontiguousarray(self._codes(own))
-        y = np.empty(rows.shape, codes.dtype)
+        finished = np.ascontiguousarray(self._finished(own))
+        y = np.empty(rows.shape, finished.dtype)
         begin = MPI.Wtime()
-        self.comm.Allgatherv(codes, (y, counts))
+        self.comm.Allgatherv(finished, (y, counts))
         self.seconds_in_mpi += MPI.Wtime() - begin
         return y.reshape(sums.shape)
 
-    def _codes(self, sums: Array) -> Array:
+    def _finished(self, sums: Array) -> Array:
         keywords: Dict[str, Any] = dict(self.keywords)
         zero_point = keywords.pop("zero_point", 0)
         if "w_scale" in keywords:  # the accumulator's scale; a reorder has no weights

@@ -42,7 +42,7 @@ def supported_operators(framework: str) -> List[str]:
 
 
 class Tensor(NamedTuple):
-    """An input or output: real = scale * (code - zero_point) where it holds codes, else `scale` is None.
+    """An input or output: real = scale * (value - zero_point) where it holds quantized values, else `scale` is None.
 
     A size in `shape` is -1 where the model leaves it open and no call has chosen one yet.
     """
@@ -109,9 +109,9 @@ class Network(_octet.Network):
     - profile: the runtime whose bytes a .tflite network gives, a name of `octet.profiles()`; empty: the framework's default
 
     Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``.
-    The result is one array, or a tuple where there are several outputs. An input of codes takes codes, or floats, which are quantized with
-    the model's scale as the framework does it; then outputs of codes are returned as floats, too. C-contiguous arrays of the right type
-    are not copied. Any number of threads may call one network at once.
+    The result is one array, or a tuple where there are several outputs. A quantized input takes quantized values, or floats, which are
+    quantized with the model's scale as the framework does it; then quantized outputs are returned as floats, too. C-contiguous arrays of
+    the right type are not copied. Any number of threads may call one network at once.
 
     Axes that an .onnx file leaves open have the size of the arrays of each call. The plans of the last 16 sizes are kept. Other axes
     are fixed until `resize` changes them.

@@ -123,6 +123,7 @@ void append_numbers(std::string &text, const py::handle &value) {
 /// The parameters as texts. An algorithm is named without the operation's name; an axis counts from either end.
 std::map<std::string, std::string> texts_of(const std::string &operation, const py::dict &parameters,
                                             int rank) {
+    const std::string family = operation + "_";
     std::map<std::string, std::string> texts;
     for (const auto &[name, value] : parameters) {
         const auto key = py::cast<std::string>(name);
@@ -132,7 +133,7 @@ std::map<std::string, std::string> texts_of(const std::string &operation, const 
         else if (!py::isinstance<py::str>(value))
             append_numbers(text, value);
         else if (text = py::cast<std::string>(value); key == "algorithm")
-            text = to_string(algorithm_of(operation + "_", text, "function"));
+            text = to_string(algorithm_of(family, text, "function"));
     }
     return texts;
 }
