@@ -157,6 +157,19 @@ struct operator_facts {
                              shape_function s = nullptr, rows_question q = nullptr)
         : name(op), inputs(counts), lower(f), infer(s), rows(q) {}
 
+private: // ahead of their callers: Clang evaluates no call of a template whose body it has not read
+    template <typename T> constexpr operator_facts with(T operator_facts::*fact, T value) const {
+        operator_facts changed = *this;
+        changed.*fact = value;
+        return changed;
+    }
+    template <typename T> constexpr operator_facts with_integers(T integer_facts::*fact, T value) const {
+        operator_facts changed = *this;
+        changed.integers.*fact = value;
+        return changed;
+    }
+
+public:
     // What a row says beyond that, one fact each.
     constexpr operator_facts known_numbers(known_function f) const { return with(&operator_facts::known, f); }
     constexpr operator_facts known_from_dims(known_function f) const {
@@ -202,18 +215,6 @@ struct operator_facts {
     }
     constexpr operator_facts sums(summed_products p) const { return with(&operator_facts::products, p); }
     constexpr operator_facts sizes(size_flow f) const { return with(&operator_facts::flow, f); }
-
-private:
-    template <typename T> constexpr operator_facts with(T operator_facts::*fact, T value) const {
-        operator_facts changed = *this;
-        changed.*fact = value;
-        return changed;
-    }
-    template <typename T> constexpr operator_facts with_integers(T integer_facts::*fact, T value) const {
-        operator_facts changed = *this;
-        changed.integers.*fact = value;
-        return changed;
-    }
 };
 
 /// The rows of a family of operators.
