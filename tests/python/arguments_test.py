@@ -155,6 +155,7 @@ class WrongArguments(unittest.TestCase):
                 (ValueError, "real is inf", lambda: octet.quantize_multiplier(float("inf"))),
                 (ValueError, "real is -1", lambda: octet.quantize_multiplier(-1)),
                 (TypeError, "real is None, allowed: a number", lambda: octet.quantize_multiplier(None)),
+                (TypeError, "real is '0.5', allowed: a number", lambda: octet.quantize_multiplier("0.5")),
                 (TypeError, "rule is 3, allowed: a name", lambda: octet.quantize_multiplier(1, 3)),
                 (ValueError, "rule is f32, allowed: ", lambda: octet.quantize_multiplier(1, "f32"))]:
             self.refused(error, text, call)
@@ -203,6 +204,15 @@ class WrongArguments(unittest.TestCase):
                 (ValueError, "path is '', allowed: the name of a file", lambda: net.save("")),
                 (TypeError, "a name in feeds is 3, allowed: a name", lambda: net.run({3: images[0]})),
                 (TypeError, "outputs is 'probabilities', allowed: a list of names", lambda: net.run(images[0], "probabilities")),
+                (TypeError, "outputs is None, allowed: a list of names", lambda: net.run(images[0], None)),
+                (TypeError, "progress is 3, allowed: None, True or a function", lambda: octet.Network(MODEL, progress=3)),
+                (TypeError, "fusion is None, allowed: True or False", lambda: octet.Network(MODEL, fusion=None)),
+                (TypeError, "a name in expected is 3, allowed: a name", lambda: octet.compare(net, {3: images[0]}, images[0])),
+                (ValueError, "tolerance is nan, allowed: 0 and above", lambda: octet.compare(net, {}, images[0], tolerance=float("nan"))),
+                (ValueError, "tolerance is -1.0, allowed: 0 and above", lambda: octet.compare(net, {}, images[0], tolerance=-1)),
+                (ValueError, "rules is empty, allowed: one name or more", lambda: octet.compare_rules(MODEL, rules=[])),
+                (ValueError, "probes is 1, allowed: 16 to 1024", lambda: octet.match({}, len, 1)),
+                (ValueError, "description has a number that is nan or infinite", lambda: octet.match({"scale": float("nan")}, len)),
                 (ValueError, "bytes: ", lambda: octet.Network(b"nothing")),
                 (ValueError, "best", lambda: octet.Network(b"", rule="best"))]:
             self.refused(error, text, call)

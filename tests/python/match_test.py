@@ -155,7 +155,7 @@ class MatchTest(unittest.TestCase):
                                 (lambda acc: np.full(len(acc), np.nan, np.float32), "element 0 is NaN")]:
             with self.assertRaisesRegex(ValueError, message):
                 octet.match(description, device)
-        with self.assertRaisesRegex(ValueError, "15 results, allowed: 16 to 1024"):
+        with self.assertRaisesRegex(ValueError, "probes is 15, allowed: 16 to 1024"):
             octet.match(description, lambda acc: acc, probes=15)
         with self.assertRaisesRegex(ValueError, "kind 'nosuch', allowed: requantize"):
             octet.match({"kind": "nosuch"}, lambda acc: acc)

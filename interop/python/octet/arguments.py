@@ -68,8 +68,9 @@ def text(who: str, value: Any) -> str:
 
 def real(who: str, value: Any) -> float:
     """The number that an argument of this name is."""
+    number: Any = None if isinstance(value, (str, bytes)) else value  # which float would read
     try:
-        return float(value)
+        return float(number)
     except (TypeError, ValueError):
         raise TypeError(f"{who} is {value!r}, allowed: a number") from None
 

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import real
+from .arguments import real, text
 from .drawing import histogram_svg, html_page, pyplot
 from .network import Network, Tensor, html_table, need_network
 
@@ -133,6 +133,8 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
         if len(arrays) != len(net.outputs):
             raise ValueError(f"expected has {len(arrays)} arrays, allowed: one for each of the {len(net.outputs)} outputs")
         expected = {info.name: array for info, array in zip(net.outputs, arrays)}
+    for name in expected:
+        text("a name in expected", name)
     if values or feeds:
         ours = net.trace(*values, **feeds)
     elif net.last_inputs or not net.inputs:
@@ -140,6 +142,8 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
     else:
         raise ValueError("no inputs are given, and the network was not called before")
     tolerance = real("tolerance", tolerance)
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance}, allowed: 0 and above")
     outputs = {info.name: info for info in net.outputs}
     writers = {name: node for node in net.nodes for name in node.outputs}
     compared, differences = [], []

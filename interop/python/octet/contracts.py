@@ -110,6 +110,8 @@ def compare_rules(model: Model, *values: ArrayLike, rules: Sequence[str] = ("ort
     True
     """
     rules = several("rules", rules, "names")
+    if not rules:
+        raise ValueError("rules is empty, allowed: one name or more")
     first = Network(model, rule=base, fusion=False)
     expected = first.trace(*values, **feeds)
     layers: Dict[str, List[LayerDifference]] = {}

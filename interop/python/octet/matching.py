@@ -81,10 +81,16 @@ def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device
     >>> "tflite_2step" in found.contracts, "ort_f32" in found.contracts
     (True, False)
     """
+    if not 16 <= integer("probes", probes, 32) <= 1024:
+        raise ValueError(f"probes is {probes}, allowed: 16 to 1024")
     if not callable(device):
         raise TypeError(f"device is {type(device).__name__}, allowed: a function of arrays")
     if isinstance(description, Mapping):
-        subject = _octet._MatchSubject(json.dumps(dict(description), default=_plain))
+        try:
+            described = json.dumps(dict(description), default=_plain, allow_nan=False)
+        except ValueError:
+            raise ValueError("description has a number that is nan or infinite, allowed: finite numbers") from None
+        subject = _octet._MatchSubject(described)
     else:
         if not isinstance(description, (str, os.PathLike)):
             raise TypeError(f"description is {type(description).__name__}, allowed: a dict or a path")
@@ -94,7 +100,7 @@ def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device
         else:
             with open(path, encoding="utf-8") as file:
                 subject = _octet._MatchSubject(file.read())
-    given = subject.propose(integer("probes", probes, 32))
+    given = subject.propose(probes)
     outputs = _outputs(device, given)
     while True:
         found, text, more = subject.judge(given, outputs)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _octet
-from .arguments import integer, text
+from .arguments import flag, integer, several, text
 
 if TYPE_CHECKING:
     from .profiling import Profile
@@ -122,6 +122,8 @@ class Network(_octet.Network):
                  dimensions: Mapping[str, int] = {},
                  progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0,
                  profile: str = "") -> None:
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise TypeError(f"progress is {progress!r}, allowed: None, True or a function of a part and a text")
         bar = progress_bar(True, 100, "%") if progress is True else None
         model = _path_or_bytes(model)
         if not isinstance(model, bytes):
@@ -129,7 +131,7 @@ class Network(_octet.Network):
         threads, memory_limit = integer("threads", threads, 32), integer("memory_limit", memory_limit)
         if memory_limit < 0:
             raise ValueError(f"memory_limit is {memory_limit}, allowed: 0 (no limit) and above")
-        rule, profile, fusion = text("rule", rule), text("profile", profile), bool(fusion)
+        rule, profile, fusion = text("rule", rule), text("profile", profile), flag("fusion", fusion)
         super().__init__(model, batch=integer("batch", batch), threads=threads, rule=rule, fusion=fusion, shapes=_shapes(shapes),
                          dimensions=_dimensions(dimensions),
                          progress=bar.report if bar else progress if callable(progress) else None,
@@ -171,10 +173,8 @@ class Network(_octet.Network):
                 raise TypeError(f"feeds is no dict, and the network takes {len(self.inputs)} inputs: "
                                 f"run({{{', '.join(repr(info.name) + ': …' for info in self.inputs)}}}), or call the network")
             feeds = {self.inputs[0].name: feeds}
-        if isinstance(outputs, str):
-            raise TypeError(f"outputs is {outputs!r}, allowed: a list of names")
         return super().run({text("a name in feeds", name): value for name, value in feeds.items()},
-                           [text("a name in outputs", name) for name in outputs])
+                           [text("a name in outputs", name) for name in several("outputs", outputs, "names")])
 
     def __enter__(self) -> "Network":
         return self
