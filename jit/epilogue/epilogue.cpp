@@ -7,8 +7,6 @@
 #include <optional>
 
 #include "common/element.hpp"
-#include "common/post_ops.hpp"
-#include "jit/epilogue/eltwise_ort.hpp"
 #include "jit/epilogue/rounding.hpp"
 #include "jit/epilogue/rules_emitter.hpp"
 
@@ -125,48 +123,14 @@ void epilogue_emitter::apply_rule(const epilogue_result &r) {
         requantize(r.acc, r.column_vector);
 }
 
-namespace {
-
-/// A function whose steps wait for each other takes longer than its operations do: several vectors go through it side by side.
-bool is_long(const post_op_entry &op) {
-    const post_op::eltwise *f = function_of(op);
-    return f && f->algorithm == algorithm::eltwise_ort_gelu_erf && f->scale == 1.f;
-}
-
-} // namespace
-
-/// Where there are 32 registers: as many as pay, or as have registers in a tile that left few.
-std::size_t epilogue_emitter::vectors_side_by_side() const {
-    constexpr int most = 3, registers_of_each = 5;
-    const auto &ops = plan_.source().post_ops;
-    if (e_.vector_count() < 32 || std::none_of(ops.begin(), ops.begin() + plan_.emitted_post_ops(), is_long))
-        return 1;
-    return static_cast<std::size_t>(std::clamp((e_.free_vecs() - 1) / registers_of_each, 1, most));
-}
-
 /// Each step for all of them, before the next one.
 void epilogue_emitter::compute(const epilogue_result *results, std::size_t count) {
-    const auto each = [&](const auto &step) { // from values of one kind to values of one kind
-        const bool is_f32 = is_f32_;
-        for (std::size_t k = 0; k < count; k++) {
-            is_f32_ = is_f32;
-            step(results[k]);
-        }
-    };
-    each([&](const epilogue_result &r) { apply_rule(r); });
-    for (int i = 0; i < plan_.emitted_post_ops(); i++) {
-        const post_op_entry &op = plan_.source().post_ops[i];
-        if (is_long(op)) {
-            std::vector<vec> x;
-            each([&](const epilogue_result &r) { to_f32(x.emplace_back(r.acc)); });
-            emit_ort_gelu_erf(e_, x);
-        } else {
-            each([&](const epilogue_result &r) {
-                apply_post_op(op, {r.acc, i, r.column_vector, r.element, r.valid});
-            });
-        }
-    }
-    each([&](const epilogue_result &r) { finish({r.acc, 0, r.column_vector, r.element, r.valid}); });
+    each(results, count, [&](const epilogue_result &r) { apply_rule(r); });
+    for (int i = 0; i < plan_.emitted_post_ops(); i++)
+        apply_post_op(i, results, count);
+    each(results, count, [&](const epilogue_result &r) {
+        finish({r.acc, 0, r.column_vector, r.element, r.valid});
+    });
 }
 
 void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {

@@ -59,7 +59,15 @@ private:
     std::size_t vectors_side_by_side() const;
     void requantize(const vec &x, int v);
     void requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m);
-    void apply_post_op(const post_op_entry &entry, const context &at);
+    /// Takes results from values of one kind to values of one kind.
+    template <typename Step> void each(const epilogue_result *results, std::size_t count, const Step &step) {
+        const bool is_f32 = is_f32_;
+        for (std::size_t k = 0; k < count; k++) {
+            is_f32_ = is_f32;
+            step(results[k]);
+        }
+    }
+    void apply_post_op(int index, const epilogue_result *results, std::size_t count);
     /// Specialized for each post-op, in post_ops.cpp.
     template <typename PostOp> void apply(const PostOp &op, const context &at);
     void finish(const context &at);

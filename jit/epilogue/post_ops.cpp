@@ -1,10 +1,14 @@
 // The post-ops for one vector, each the twin of the overload of the same name in common/epilogue.cpp.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "common/element.hpp"
+#include "common/post_ops.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
 #include "jit/epilogue/code_sum_emitter.hpp"
 #include "jit/epilogue/eltwise.hpp"
+#include "jit/epilogue/eltwise_ort.hpp"
 #include "jit/epilogue/epilogue.hpp"
 #include "jit/epilogue/rules_emitter.hpp"
 
@@ -247,8 +251,36 @@ template <> void epilogue_emitter::apply(const post_op::scaled_add &op, const co
     requantize_signed(at.x, op.rule, op.multipliers.dst);
 }
 
-void epilogue_emitter::apply_post_op(const post_op_entry &entry, const context &at) {
-    std::visit([&](const auto &op) { apply(op, at); }, entry);
+namespace {
+
+/// A function whose steps wait for each other takes longer than its operations do: several vectors go through it side by side.
+bool is_long(const post_op_entry &op) {
+    const post_op::eltwise *f = function_of(op);
+    return f && f->algorithm == algorithm::eltwise_ort_gelu_erf && f->scale == 1.f;
+}
+
+} // namespace
+
+/// Where there are 32 registers: as many as pay, or as have registers in a tile that left few.
+std::size_t epilogue_emitter::vectors_side_by_side() const {
+    constexpr int most = 3, registers_of_each = 5;
+    const auto &ops = plan_.source().post_ops;
+    if (e_.vector_count() < 32 || std::none_of(ops.begin(), ops.begin() + plan_.emitted_post_ops(), is_long))
+        return 1;
+    return static_cast<std::size_t>(std::clamp((e_.free_vecs() - 1) / registers_of_each, 1, most));
+}
+
+void epilogue_emitter::apply_post_op(int index, const epilogue_result *results, std::size_t count) {
+    const post_op_entry &entry = plan_.source().post_ops[index];
+    if (is_long(entry)) {
+        std::vector<vec> x;
+        each(results, count, [&](const epilogue_result &r) { to_f32(x.emplace_back(r.acc)); });
+        return emit_ort_gelu_erf(e_, x);
+    }
+    each(results, count, [&](const epilogue_result &r) {
+        const context at{r.acc, index, r.column_vector, r.element, r.valid};
+        std::visit([&](const auto &op) { apply(op, at); }, entry);
+    });
 }
 
 /// The code that x would be stored as, as f32. Adding 1.5 * 2^23 leaves no bits below the units, so it rounds

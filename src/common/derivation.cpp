@@ -3,13 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/derivation.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "common/bits.hpp"
-#include "common/qlinear.hpp"
 #include "common/requantize.hpp"
-#include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 #include "octet/error.hpp"
 #include "octet/float_environment.hpp"
@@ -35,19 +32,20 @@ double factor_of_scales(scale_derivation how, float src_scale, float weights_sca
     throw_invalid("real_multiplier: unknown derivation");
 }
 
+void require_scale(const char *call, const char *name, float scale) {
+    if (!(scale > 0.f) || std::isinf(scale))
+        throw_invalid(call, ": ", name, " is ", scale, ", allowed: a positive finite scale");
+}
+
 } // namespace impl
 
 inline namespace v0 {
 
 namespace {
 
+using impl::require_scale;
 using impl::throw_invalid;
 using derivation = impl::multiplier_derivation;
-
-void require_scale(const char *call, const char *name, float scale) {
-    if (!(scale > 0.f) || std::isinf(scale))
-        throw_invalid(call, ": ", name, " is ", scale, ", allowed: a positive finite scale");
-}
 
 double checked_factor(const char *call, scale_derivation how, float src_scale, float weights_scale,
                       float dst_scale) {
@@ -188,50 +186,6 @@ fixed_point_multiplier from_float(requantization_rule rule, float real) {
         return {b.mantissa24, 150 - b.biased_exponent, 0};
     }
     return from_double(rule, static_cast<double>(real));
-}
-
-/// TFLite's MEAN: before it is divided, the multiplier gains as many bits as the count takes away, at most 32
-/// and no more than leave the rule's shift at -31; the quotient is truncated, not rounded.
-fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64_t count) {
-    if (count < 1)
-        throw_invalid("divide_by_count: count is ", count, ", allowed: at least 1");
-    int log2_count = 0;
-    while (log2_count < 62 && count >> (log2_count + 1))
-        log2_count++;
-    const int shift = std::min({log2_count, 32, 31 + factor.shift});
-    const std::int64_t multiplier = (std::int64_t{factor.multiplier} << shift) / count;
-    return {static_cast<std::int32_t>(multiplier), factor.shift - shift, factor.offset};
-}
-
-dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
-    const default_float_environment environment;
-    if (lowest > highest)
-        throw_invalid("dynamic_quantization_of: range [", lowest, ", ", highest,
-                      "], allowed: lowest <= highest");
-    const float low = 0.f < lowest ? 0.f : lowest, high = highest < 0.f ? 0.f : highest; // NaN stays
-    const float scale = high == low ? 1.f : (high - low) / 255.f;
-    const float exact = 0.f - low / scale; // NaN of a NaN and of -inf / inf
-    const float zero_point = exact < 255.f ? impl::round_to_even(std::max(exact, 0.f)) : 255.f;
-    return {scale, static_cast<std::int32_t>(zero_point)};
-}
-
-add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, float scale_b, float dst_scale) {
-    const default_float_environment environment;
-    require_scale("add_multipliers_of", "scale_a", scale_a);
-    require_scale("add_multipliers_of", "scale_b", scale_b);
-    require_scale("add_multipliers_of", "dst_scale", dst_scale);
-    return impl::scaled_sum_multipliers<double>(rule, scale_a, scale_b, dst_scale);
-}
-
-qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
-                                           std::int32_t zero_point_b, float dst_scale,
-                                           std::int32_t dst_zero_point) {
-    const default_float_environment environment;
-    require_scale("qlinear_add_factors_of", "scale_a", scale_a);
-    require_scale("qlinear_add_factors_of", "scale_b", scale_b);
-    require_scale("qlinear_add_factors_of", "dst_scale", dst_scale);
-    const impl::qlinear_sum sum(scale_a, zero_point_a, scale_b, zero_point_b, dst_scale, dst_zero_point);
-    return {sum.ratio_x, sum.ratio_y, sum.fixed};
 }
 
 } // namespace v0
