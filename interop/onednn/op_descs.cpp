@@ -151,50 +151,36 @@ template <typename V> void describe(V &v, const dnnl_rnn_desc_t &d) {
                   d.diff_weights_peephole_desc, d.diff_weights_projection_desc);
 }
 
+// Kinds that have a descriptor, each with the type that it has.
+// clang-format off
+#define OCTET_DESCRIBED(described) \
+    described(convolution, convolution) described(deconvolution, convolution)                              \
+    described(inner_product, inner_product) described(matmul, matmul) described(shuffle, shuffle)          \
+    described(eltwise, eltwise) described(softmax, softmax) described(logsoftmax, softmax)                 \
+    described(softmax_v2, softmax_v2) described(pooling, pooling) described(pooling_v2, pooling_v2)        \
+    described(resampling, resampling) described(prelu, prelu) described(lrn, lrn)                          \
+    described(batch_normalization, batch_normalization)                                                    \
+    described(layer_normalization, layer_normalization) described(binary, binary)                          \
+    described(reduction, reduction) described(rnn, rnn)
+// clang-format on
+
 /// Calls visit(descriptor) with the type that belongs to the kind; `otherwise` for a kind without descriptor.
 template <typename Result, typename Visit>
 Result visit_op_desc(dnnl_primitive_kind_t kind, const void *op_desc, Result otherwise, Visit visit) {
     switch (kind) {
-    case dnnl_convolution:
-    case dnnl_deconvolution:
-        return visit(static_cast<const dnnl_convolution_desc_t *>(op_desc));
-    case dnnl_inner_product:
-        return visit(static_cast<const dnnl_inner_product_desc_t *>(op_desc));
-    case dnnl_matmul:
-        return visit(static_cast<const dnnl_matmul_desc_t *>(op_desc));
-    case dnnl_shuffle:
-        return visit(static_cast<const dnnl_shuffle_desc_t *>(op_desc));
-    case dnnl_eltwise:
-        return visit(static_cast<const dnnl_eltwise_desc_t *>(op_desc));
-    case dnnl_softmax:
-    case dnnl_logsoftmax:
-        return visit(static_cast<const dnnl_softmax_desc_t *>(op_desc));
-    case dnnl_softmax_v2:
-        return visit(static_cast<const dnnl_softmax_v2_desc_t *>(op_desc));
-    case dnnl_pooling:
-        return visit(static_cast<const dnnl_pooling_desc_t *>(op_desc));
-    case dnnl_pooling_v2:
-        return visit(static_cast<const dnnl_pooling_v2_desc_t *>(op_desc));
-    case dnnl_resampling:
-        return visit(static_cast<const dnnl_resampling_desc_t *>(op_desc));
-    case dnnl_prelu:
-        return visit(static_cast<const dnnl_prelu_desc_t *>(op_desc));
-    case dnnl_lrn:
-        return visit(static_cast<const dnnl_lrn_desc_t *>(op_desc));
-    case dnnl_batch_normalization:
-        return visit(static_cast<const dnnl_batch_normalization_desc_t *>(op_desc));
-    case dnnl_layer_normalization:
-        return visit(static_cast<const dnnl_layer_normalization_desc_t *>(op_desc));
-    case dnnl_binary:
-        return visit(static_cast<const dnnl_binary_desc_t *>(op_desc));
-    case dnnl_reduction:
-        return visit(static_cast<const dnnl_reduction_desc_t *>(op_desc));
-    case dnnl_rnn:
-        return visit(static_cast<const dnnl_rnn_desc_t *>(op_desc));
+#define DESCRIBED(kind, type)                                                                                \
+    case dnnl_##kind:                                                                                        \
+        return visit(static_cast<const dnnl_##type##_desc_t *>(op_desc));
+        OCTET_DESCRIBED(DESCRIBED)
+#undef DESCRIBED
     default:
         return otherwise;
     }
 }
+
+/// Whether training or inference is asked for, where the descriptor says it.
+template <typename Desc> auto direction(const Desc &d, int) -> decltype(d.prop_kind) { return d.prop_kind; }
+template <typename Desc> dnnl_prop_kind_t direction(const Desc &, long) { return dnnl_prop_kind_undef; }
 
 template <typename Desc> auto source(const Desc &d) -> decltype(&d.data_desc) { return &d.data_desc; }
 template <typename Desc> auto source(const Desc &d) -> decltype(&d.src_desc) { return &d.src_desc; }
@@ -217,33 +203,21 @@ std::vector<char> copy_of_op_desc(const request &r) {
 }
 
 dnnl_query_t op_desc_query(dnnl_primitive_kind_t kind) {
-    constexpr std::pair<dnnl_primitive_kind_t, dnnl_query_t> queries[] = {
-        {dnnl_convolution, dnnl_query_convolution_d},
-        {dnnl_deconvolution, dnnl_query_deconvolution_d},
-        {dnnl_inner_product, dnnl_query_inner_product_d},
-        {dnnl_matmul, dnnl_query_matmul_d},
-        {dnnl_pooling, dnnl_query_pooling_d},
-        {dnnl_pooling_v2, dnnl_query_pooling_v2_d},
-        {dnnl_binary, dnnl_query_binary_d},
-        {dnnl_eltwise, dnnl_query_eltwise_d},
-        {dnnl_softmax, dnnl_query_softmax_d},
-        {dnnl_logsoftmax, dnnl_query_logsoftmax_d},
-        {dnnl_softmax_v2, dnnl_query_softmax_v2_d},
-        {dnnl_resampling, dnnl_query_resampling_d},
-        {dnnl_reduction, dnnl_query_reduction_d},
-        {dnnl_prelu, dnnl_query_prelu_d},
-        {dnnl_batch_normalization, dnnl_query_batch_normalization_d},
-        {dnnl_layer_normalization, dnnl_query_layer_normalization_d}};
-    for (const auto &[of, query] : queries)
-        if (of == kind)
-            return query;
-    return dnnl_query_undef;
+    switch (kind) {
+#define DESCRIBED(kind, type)                                                                                \
+    case dnnl_##kind:                                                                                        \
+        return dnnl_query_##kind##_d;
+        OCTET_DESCRIBED(DESCRIBED)
+#undef DESCRIBED
+    default:
+        return dnnl_query_undef;
+    }
 }
 
 dnnl_prop_kind_t prop_kind_of(dnnl_primitive_kind_t kind, const_dnnl_op_desc_t op_desc) {
-    if (!op_desc || kind == dnnl_matmul || kind == dnnl_binary || kind == dnnl_reduction)
+    if (!op_desc)
         return dnnl_prop_kind_undef;
-    return static_cast<const dnnl_prop_kind_t *>(op_desc)[1];
+    return visit_op_desc(kind, op_desc, dnnl_prop_kind_undef, [](const auto *d) { return direction(*d, 0); });
 }
 
 std::vector<named_tensor> tensors_of(const request &r) {

@@ -90,7 +90,7 @@ template <primitive::kind operation, prop_kind prop> struct absent : public prim
 
     absent() = default;                                 ///< none
     absent(const primitive_desc &pd) : primitive(pd) {} ///< never reached: there is no such descriptor
-    /// Likewise.
+    /// Never reached, since there is no such descriptor.
     absent(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
         : primitive(pd, cache_blob) {}
 };

@@ -12,33 +12,14 @@ struct primitive : public handle<dnnl_primitive_t> {
     /// Operations, by oneDNN's numbers.
     enum class kind {
         undef = dnnl_undefined_primitive,
-        reorder = dnnl_reorder,
-        shuffle = dnnl_shuffle,
-        concat = dnnl_concat,
-        sum = dnnl_sum,
-        convolution = dnnl_convolution,
-        deconvolution = dnnl_deconvolution,
-        eltwise = dnnl_eltwise,
-        softmax = dnnl_softmax,
-        pooling = dnnl_pooling,
-        lrn = dnnl_lrn,
-        batch_normalization = dnnl_batch_normalization,
-        layer_normalization = dnnl_layer_normalization,
-        inner_product = dnnl_inner_product,
-        rnn = dnnl_rnn,
-        binary = dnnl_binary,
-        logsoftmax = dnnl_logsoftmax,
-        matmul = dnnl_matmul,
-        resampling = dnnl_resampling,
-        pooling_v2 = dnnl_pooling_v2,
-        reduction = dnnl_reduction,
-        prelu = dnnl_prelu,
-        softmax_v2 = dnnl_softmax_v2
+#define OCTET_DNNL_KIND(name, number) name = number,
+        OCTET_DNNL_PRIMITIVE_KINDS(OCTET_DNNL_KIND)
+#undef OCTET_DNNL_KIND
     };
 
     using handle::handle;
     primitive() = default; ///< none
-    /// Of a primitive descriptor. There are no cache blobs: such a call throws `unimplemented`.
+    /// Makes the primitive of a primitive descriptor. There are no cache blobs: such a call throws `unimplemented`.
     ///@{
     primitive(const_dnnl_primitive_desc_t pd) {
         dnnl_primitive_t result = nullptr;
@@ -342,7 +323,7 @@ protected:
     }
 };
 
-/// Of an operation with a description.
+/// The primitive descriptor of an operation with a description.
 struct primitive_desc : public primitive_desc_base {
     using primitive_desc_base::primitive_desc_base;
     primitive_desc() = default; ///< none

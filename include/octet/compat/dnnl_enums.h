@@ -4,6 +4,7 @@
 /* oneDNN 2.6's enumerations with its numbers: clients store them, send them and switch over them, and so does the C interface
    between a header and a library that were built apart. tests/compat compares each with oneDNN's. */
 
+#include "octet/compat/dnnl_kinds.h"
 #include "octet/compat/dnnl_tags.h"
 
 /* What a call returns; the sentence that belongs to a failure: octet_dnnl_last_error(). */
@@ -46,44 +47,21 @@ typedef enum {
     dnnl_backward_data = 160, dnnl_backward_weights = 192, dnnl_backward_bias = 193
 } dnnl_prop_kind_t;
 
-/* Operations. */
+/* Operations and their algorithms; dnnl_kinds.h has the lists. */
+#define OCTET_DNNL_KIND(name, number) dnnl_##name = number,
 typedef enum {
-    dnnl_undefined_primitive = 0, dnnl_reorder = 1, dnnl_shuffle = 2, dnnl_concat = 3, dnnl_sum = 4,
-    dnnl_convolution = 5, dnnl_deconvolution = 6, dnnl_eltwise = 7, dnnl_softmax = 8, dnnl_pooling = 9,
-    dnnl_lrn = 10, dnnl_batch_normalization = 11, dnnl_layer_normalization = 12, dnnl_inner_product = 13,
-    dnnl_rnn = 14, dnnl_gemm = 15, dnnl_binary = 16, dnnl_logsoftmax = 17, dnnl_matmul = 18,
-    dnnl_resampling = 19, dnnl_pooling_v2 = 20, dnnl_reduction = 21, dnnl_prelu = 22, dnnl_softmax_v2 = 23,
+    dnnl_undefined_primitive = 0,
+    OCTET_DNNL_PRIMITIVE_KINDS(OCTET_DNNL_KIND)
+    dnnl_gemm = 15,
     dnnl_primitive_kind_max = 32767
 } dnnl_primitive_kind_t;
-
-/* Algorithms of all operations. */
 typedef enum {
-    dnnl_alg_kind_undef = 0, dnnl_convolution_direct = 1, dnnl_convolution_winograd = 2,
-    dnnl_convolution_auto = 3, dnnl_deconvolution_direct = 10, dnnl_deconvolution_winograd = 11,
-    dnnl_eltwise_relu = 0x1f, dnnl_eltwise_tanh = 0x2f, dnnl_eltwise_elu = 0x3f, dnnl_eltwise_square = 0x4f,
-    dnnl_eltwise_abs = 0x5f, dnnl_eltwise_sqrt = 0x6f, dnnl_eltwise_linear = 0x7f,
-    dnnl_eltwise_bounded_relu = 0x8f, dnnl_eltwise_soft_relu = 0x9f, dnnl_eltwise_logistic = 0xaf,
-    dnnl_eltwise_exp = 0xbf, dnnl_eltwise_gelu_tanh = 0xcf, dnnl_eltwise_gelu = dnnl_eltwise_gelu_tanh,
-    dnnl_eltwise_swish = 0xdf, dnnl_eltwise_log = 0xef, dnnl_eltwise_clip = 0xff, dnnl_eltwise_clip_v2 = 0x10,
-    dnnl_eltwise_pow = 0x20, dnnl_eltwise_gelu_erf = 0x30, dnnl_eltwise_round = 0x40,
-    dnnl_eltwise_logsigmoid = 0x50, dnnl_eltwise_mish = 0x60, dnnl_eltwise_hardswish = 0x70,
-    dnnl_eltwise_relu_use_dst_for_bwd = 0x100, dnnl_eltwise_tanh_use_dst_for_bwd = 0x101,
-    dnnl_eltwise_elu_use_dst_for_bwd = 0x102, dnnl_eltwise_sqrt_use_dst_for_bwd = 0x103,
-    dnnl_eltwise_logistic_use_dst_for_bwd = 0x104, dnnl_eltwise_exp_use_dst_for_bwd = 0x105,
-    dnnl_eltwise_clip_v2_use_dst_for_bwd = 0x106, dnnl_pooling_max = 0x1ff,
-    dnnl_pooling_avg_include_padding = 0x2ff, dnnl_pooling_avg_exclude_padding = 0x3ff,
-    dnnl_pooling_avg = dnnl_pooling_avg_exclude_padding, dnnl_lrn_across_channels = 0xaff,
-    dnnl_lrn_within_channel = 0xbff, dnnl_vanilla_rnn = 0x1fff, dnnl_vanilla_lstm = 0x2fff,
-    dnnl_vanilla_gru = 0x3fff, dnnl_lbr_gru = 0x4fff, dnnl_vanilla_augru = 0x5fff, dnnl_lbr_augru = 0x6fff,
-    dnnl_binary_add = 0x1fff0, dnnl_binary_mul = 0x1fff1, dnnl_binary_max = 0x1fff2,
-    dnnl_binary_min = 0x1fff3, dnnl_binary_div = 0x1fff4, dnnl_binary_sub = 0x1fff5, dnnl_binary_ge = 0x1fff6,
-    dnnl_binary_gt = 0x1fff7, dnnl_binary_le = 0x1fff8, dnnl_binary_lt = 0x1fff9, dnnl_binary_eq = 0x1fffa,
-    dnnl_binary_ne = 0x1fffb, dnnl_resampling_nearest = 0x2fff0, dnnl_resampling_linear = 0x2fff1,
-    dnnl_reduction_max = 0x2fff2, dnnl_reduction_min = 0x2fff3, dnnl_reduction_sum = 0x2fff4,
-    dnnl_reduction_mul = 0x2fff5, dnnl_reduction_mean = 0x2fff6, dnnl_reduction_norm_lp_max = 0x2fff7,
-    dnnl_reduction_norm_lp_sum = 0x2fff8, dnnl_reduction_norm_lp_power_p_max = 0x2fff9,
-    dnnl_reduction_norm_lp_power_p_sum = 0x2fffa, dnnl_softmax_accurate = 0x30000, dnnl_softmax_log = 0x30001
+    dnnl_alg_kind_undef = 0,
+    OCTET_DNNL_ALGORITHMS(OCTET_DNNL_KIND)
+    dnnl_eltwise_gelu = dnnl_eltwise_gelu_tanh,
+    dnnl_pooling_avg = dnnl_pooling_avg_exclude_padding
 } dnnl_alg_kind_t;
+#undef OCTET_DNNL_KIND
 
 /* Parameters of normalizations. */
 typedef enum {

@@ -103,7 +103,7 @@ template <typename T, typename traits = handle_traits<T>> struct handle {
     ~handle() = default;                         ///< destroys the object with its last handle
     /// Takes the object over; with `weak` it stays the caller's.
     explicit handle(T t, bool weak = false) { reset(t, weak); }
-    /// The same for a handle that there is.
+    /// Takes over another object, with `weak` as in the constructor.
     void reset(T t, bool weak = false) { data_.reset(t, weak ? keep : traits::destructor); }
 
     /// The object of the C interface. Throws where there is none, unless `allow_empty`.
@@ -178,78 +178,11 @@ inline dnnl_prop_kind_t convert_to_c(prop_kind value) {
 ///@{
 enum class algorithm {
     undef = dnnl_alg_kind_undef,
-    convolution_auto = dnnl_convolution_auto,
-    convolution_direct = dnnl_convolution_direct,
-    convolution_winograd = dnnl_convolution_winograd,
-    deconvolution_direct = dnnl_deconvolution_direct,
-    deconvolution_winograd = dnnl_deconvolution_winograd,
-    eltwise_relu = dnnl_eltwise_relu,
-    eltwise_tanh = dnnl_eltwise_tanh,
-    eltwise_elu = dnnl_eltwise_elu,
-    eltwise_square = dnnl_eltwise_square,
-    eltwise_abs = dnnl_eltwise_abs,
-    eltwise_sqrt = dnnl_eltwise_sqrt,
-    eltwise_swish = dnnl_eltwise_swish,
-    eltwise_linear = dnnl_eltwise_linear,
-    eltwise_bounded_relu = dnnl_eltwise_bounded_relu,
-    eltwise_soft_relu = dnnl_eltwise_soft_relu,
-    eltwise_logsigmoid = dnnl_eltwise_logsigmoid,
-    eltwise_mish = dnnl_eltwise_mish,
-    eltwise_logistic = dnnl_eltwise_logistic,
-    eltwise_exp = dnnl_eltwise_exp,
-    eltwise_gelu = dnnl_eltwise_gelu,
-    eltwise_gelu_tanh = dnnl_eltwise_gelu_tanh,
-    eltwise_gelu_erf = dnnl_eltwise_gelu_erf,
-    eltwise_log = dnnl_eltwise_log,
-    eltwise_clip = dnnl_eltwise_clip,
-    eltwise_clip_v2 = dnnl_eltwise_clip_v2,
-    eltwise_pow = dnnl_eltwise_pow,
-    eltwise_round = dnnl_eltwise_round,
-    eltwise_hardswish = dnnl_eltwise_hardswish,
-    eltwise_relu_use_dst_for_bwd = dnnl_eltwise_relu_use_dst_for_bwd,
-    eltwise_tanh_use_dst_for_bwd = dnnl_eltwise_tanh_use_dst_for_bwd,
-    eltwise_elu_use_dst_for_bwd = dnnl_eltwise_elu_use_dst_for_bwd,
-    eltwise_sqrt_use_dst_for_bwd = dnnl_eltwise_sqrt_use_dst_for_bwd,
-    eltwise_logistic_use_dst_for_bwd = dnnl_eltwise_logistic_use_dst_for_bwd,
-    eltwise_exp_use_dst_for_bwd = dnnl_eltwise_exp_use_dst_for_bwd,
-    eltwise_clip_v2_use_dst_for_bwd = dnnl_eltwise_clip_v2_use_dst_for_bwd,
-    lrn_across_channels = dnnl_lrn_across_channels,
-    lrn_within_channel = dnnl_lrn_within_channel,
-    pooling_max = dnnl_pooling_max,
-    pooling_avg = dnnl_pooling_avg,
-    pooling_avg_include_padding = dnnl_pooling_avg_include_padding,
-    pooling_avg_exclude_padding = dnnl_pooling_avg_exclude_padding,
-    vanilla_rnn = dnnl_vanilla_rnn,
-    vanilla_lstm = dnnl_vanilla_lstm,
-    vanilla_gru = dnnl_vanilla_gru,
-    lbr_gru = dnnl_lbr_gru,
-    vanilla_augru = dnnl_vanilla_augru,
-    lbr_augru = dnnl_lbr_augru,
-    binary_add = dnnl_binary_add,
-    binary_mul = dnnl_binary_mul,
-    binary_max = dnnl_binary_max,
-    binary_min = dnnl_binary_min,
-    binary_div = dnnl_binary_div,
-    binary_sub = dnnl_binary_sub,
-    binary_ge = dnnl_binary_ge,
-    binary_gt = dnnl_binary_gt,
-    binary_le = dnnl_binary_le,
-    binary_lt = dnnl_binary_lt,
-    binary_eq = dnnl_binary_eq,
-    binary_ne = dnnl_binary_ne,
-    resampling_nearest = dnnl_resampling_nearest,
-    resampling_linear = dnnl_resampling_linear,
-    reduction_max = dnnl_reduction_max,
-    reduction_min = dnnl_reduction_min,
-    reduction_sum = dnnl_reduction_sum,
-    reduction_mul = dnnl_reduction_mul,
-    reduction_mean = dnnl_reduction_mean,
-    reduction_norm_lp_max = dnnl_reduction_norm_lp_max,
-    reduction_norm_lp_sum = dnnl_reduction_norm_lp_sum,
-    reduction_norm_lp_power_p_max = dnnl_reduction_norm_lp_power_p_max,
-    reduction_norm_lp_power_p_sum = dnnl_reduction_norm_lp_power_p_sum,
-    softmax_accurate = dnnl_softmax_accurate,
-    softmax_log = dnnl_softmax_log
+#define OCTET_DNNL_KIND(name, number) name = number,
+    OCTET_DNNL_ALGORITHMS(OCTET_DNNL_KIND)
+#undef OCTET_DNNL_KIND
+        eltwise_gelu = dnnl_eltwise_gelu,
+    pooling_avg = dnnl_pooling_avg
 };
 ///@}
 inline dnnl_alg_kind_t convert_to_c(algorithm value) {
@@ -279,7 +212,7 @@ inline dnnl_rnn_flags_t convert_to_c(rnn_flags value) {
     return static_cast<dnnl_rnn_flags_t>(value);
 } ///< the number
 
-/// Likewise.
+/// Names of directions, for code that mentions recurrent networks.
 ///@{
 enum class rnn_direction {
     unidirectional_left2right = dnnl_unidirectional_left2right,

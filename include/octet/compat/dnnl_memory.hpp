@@ -54,7 +54,7 @@ struct stream : public handle<dnnl_stream_t> {
 
     using handle::handle;
     stream() = default; ///< none
-    /// Of an engine.
+    /// Makes a stream of an engine.
     stream(const engine &e, flags f = flags::default_flags) {
         dnnl_stream_t result = nullptr;
         octet_detail::check(dnnl_stream_create(&result, e.get(), static_cast<unsigned>(f)));
@@ -156,7 +156,7 @@ struct memory : public handle<dnnl_memory_t> {
                         allow_empty);
             return result;
         }
-        /// The same elements under other dimensions, where strides can say so.
+        /// Gives the same elements under other dimensions, where strides can say so.
         desc reshape(const memory::dims &shape, bool allow_empty = false) const {
             validate_dims(shape);
             desc result;

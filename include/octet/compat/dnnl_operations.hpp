@@ -150,7 +150,7 @@ using logsoftmax = operation<described<logsoftmax_desc, primitive::kind::softmax
 
 } // namespace octet_detail
 
-/// Its logarithm; the kind is softmax, as in oneDNN.
+/// The logarithm of softmax: octet::softmax_forward; the kind is softmax, as in oneDNN.
 struct logsoftmax_forward : public octet_detail::logsoftmax {
     using operation::operation;
 };

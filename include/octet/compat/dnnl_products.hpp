@@ -22,7 +22,7 @@ template <typename Desc, primitive::kind operation> struct described : public pr
     /// From a description, with default attributes. With `allow_empty` it is none where it would throw.
     described(const Desc &d, const engine &e, bool allow_empty = false)
         : primitive_desc(&d.data, nullptr, e, nullptr, allow_empty) {}
-    /// The same with attributes.
+    /// From a description with attributes.
     described(const Desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false)
         : primitive_desc(&d.data, &attr, e, nullptr, allow_empty) {}
     /// Takes over one of the C interface, which must be of this operation.
@@ -35,7 +35,7 @@ template <typename Desc, primitive::kind operation> struct described : public pr
     }
 };
 
-/// The same, with the forms of oneDNN 3.x: for each of `Forms`, void(what a description is made of), a constructor from an engine,
+/// A primitive descriptor that also has the forms of oneDNN 3.x: for each of `Forms`, void(what a description is made of), a constructor from an engine,
 /// those arguments and attributes.
 template <typename Desc, primitive::kind operation, typename... Forms>
 struct in_one_call : public described<Desc, operation> {
@@ -124,7 +124,7 @@ private:
     }
 };
 
-/// Its primitive, with bias or without, with dilates or without.
+/// The primitive of such a description, with bias or without, with dilates or without.
 template <decltype(&dnnl_dilated_convolution_forward_desc_init) init, primitive::kind kind>
 using convolution = operation<with_bias<
     in_one_call<convolution_desc<init>, kind,
