@@ -67,38 +67,37 @@ void append_qlinear_add(fused_codes &codes, const lowering &add) {
     codes.zero_point = 0;
 }
 
-/// Softmax over one axis; before opset 13 over all dimensions from the axis on, as if they were one.
-memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
-    const auto rank = static_cast<std::int64_t>(t.dims.size());
+softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y) {
+    need_equal_dims(x, y);
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
     const std::int64_t opset = l.integer("opset", 13);
     const std::int64_t given = l.integer("axis", opset < 13 ? 1 : -1),
                        from = given < 0 ? given + rank : given;
     if (from < 0 || from >= rank)
         refuse("attribute 'axis' is " + std::to_string(given) + ", allowed: " + std::to_string(-rank) +
                " to " + std::to_string(rank - 1));
-    axis = static_cast<int>(from);
     if (opset >= 13)
-        return dense_desc(t);
-    const memory::dims outer(t.dims.begin(), t.dims.begin() + axis),
-        inner(t.dims.begin() + axis, t.dims.end());
-    axis = 1;
-    return memory::desc({element_count(outer), element_count(inner)}, t.type, memory::dims());
+        return {dense_desc(x), static_cast<int>(from)};
+    const memory::dims outer(x.dims.begin(), x.dims.begin() + from),
+        inner(x.dims.begin() + from, x.dims.end());
+    return {memory::desc({element_count(outer), element_count(inner)}, x.type, memory::dims()), 1};
+}
+
+std::unique_ptr<step> softmax_step(const lowering &l, const softmax_rows &rows, const primitive_attr &attr) {
+    const softmax_forward::desc d(inference, rows.md, rows.md, rows.axis);
+    return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, rows.md)}, {OCTET_ARG_DST, l.output_buffer(rows.md)}});
 }
 
 namespace {
 
 std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
-    need_equal_dims(x, y);
     primitive_attr attr;
     attr.set_requantization(onnxruntime_rule);
     attr.set_scales(OCTET_ARG_SRC, 0, {per_tensor_parameters(l, 1, 2).scale});
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
-    int axis = 0;
-    const memory::desc md = softmax_desc(l, x, axis);
-    const softmax_forward::desc d(prop_kind::forward_inference, md, md, axis);
-    return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
+    return softmax_step(l, softmax_rows_of(l, x, y), attr);
 }
 
 std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {

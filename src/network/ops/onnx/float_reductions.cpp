@@ -208,18 +208,13 @@ std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_log_softmax(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    need_equal_dims(x, y);
-    int axis = 0;
-    const memory::desc md = softmax_desc(l, x, axis);
+    const auto [md, axis] = softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32}));
     return std::make_unique<log_softmax_step>(l, md, axis);
 }
 
 std::unique_ptr<step> lower_exponentials(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
-    need_equal_dims(x, y);
-    int axis = 0;
-    const memory::desc md = softmax_desc(l, x, axis);
+    const tensor &x = l.input(0, {data_type::f32});
+    const auto [md, axis] = softmax_rows_of(l, x, l.output(0, {data_type::f32}));
     if (element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
         refuse("output 1 is not one number for each row of " + to_text(x.dims));
     return std::make_unique<exponentials_step>(l, md, axis);

@@ -23,13 +23,6 @@ primitive_attr ort_attr() {
     return attr;
 }
 
-/// Rows of a tensor from dimension `axis` on.
-memory::desc rows_desc(const tensor &t, std::size_t axis) {
-    const auto middle = t.dims.begin() + static_cast<std::ptrdiff_t>(axis);
-    return memory::desc({element_count({t.dims.begin(), middle}), element_count({middle, t.dims.end()})},
-                        t.type, memory::dims());
-}
-
 /// One f32 per element of a row.
 buffer row_parameter(const lowering &l, std::size_t i, dim_t size) {
     const tensor &t = l.input(i, {data_type::f32});
@@ -133,31 +126,32 @@ void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> all
             refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
 }
 
-namespace {
-
-std::unique_ptr<step> lower_float_softmax(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    need_equal_dims(x, y);
-    int axis = 0;
-    const memory::desc md = softmax_desc(l, x, axis);
-    const softmax_forward::desc d(inference, md, md, axis);
-    return one_step(softmax_forward::primitive_desc(d, ort_attr(), l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
-}
-
-std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
-    need_only_outputs(l, {});
+memory::desc normalized_rows(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
     const auto rank = static_cast<std::int64_t>(x.dims.size());
     const std::int64_t given = l.integer("axis", -1), axis = given < 0 ? given + rank : given;
     if (axis < 0 || axis >= rank || y.dims != x.dims)
         refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
                " and output " + to_text(y.dims) + " differ in shape");
-    const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
+    const auto middle = x.dims.begin() + axis;
+    return memory::desc({element_count({x.dims.begin(), middle}), element_count({middle, x.dims.end()})},
+                        x.type, memory::dims());
+}
+
+namespace {
+
+std::unique_ptr<step> lower_float_softmax(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    return softmax_step(l, softmax_rows_of(l, x, y), ort_attr());
+}
+
+std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
+    need_only_outputs(l, {});
+    const memory::desc md = normalized_rows(l);
+    const dim_t size = md.dims().back();
     const auto is_one = [&](std::size_t i) { return element_count(l.input(i, {data_type::f32}).dims) == 1; };
     if (size > 1 && is_one(1) && (!l.has_input(2) || is_one(2)))
         return make_normalization_by_one_scale(l, size, l.real("epsilon", 1e-5f), false);
-    const memory::desc md = rows_desc(x, static_cast<std::size_t>(axis));
     auto result = std::make_unique<primitive_step>();
     add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});
     return result;

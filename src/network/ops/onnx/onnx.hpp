@@ -67,8 +67,17 @@ struct float_function {
 };
 float_function float_function_of(const lowering &l);
 
-/// The rows of a Softmax and their axis; before operator set 13 all dimensions from the axis on are one.
-memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis);
+/// How the rows of a Softmax lie in its input and its output: along an axis.
+struct softmax_rows {
+    memory::desc md;
+    int axis;
+};
+/// Refuses an output of other dimensions. Before operator set 13 all dimensions from the axis on are one.
+softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y);
+std::unique_ptr<step> softmax_step(const lowering &l, const softmax_rows &rows, const primitive_attr &attr);
+
+/// Input 0 and output 0 of a normalization as rows, from the dimension on that "axis" names. Refuses outputs of other dimensions.
+memory::desc normalized_rows(const lowering &l);
 
 /// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in
 /// `channel_mask`.

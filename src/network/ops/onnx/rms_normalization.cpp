@@ -121,14 +121,8 @@ namespace {
 
 std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
     need_only_outputs(l, {});
-    const tensor &x = l.input(0, {data_type::f32}), &scale = l.input(1, {data_type::f32}),
-                 &y = l.output(0, {data_type::f32});
-    const auto rank = static_cast<std::int64_t>(x.dims.size());
-    const std::int64_t given = l.integer("axis", -1), axis = given < 0 ? given + rank : given;
-    if (axis < 0 || axis >= rank || y.dims != x.dims)
-        refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
-               " and output " + to_text(y.dims) + " differ in shape");
-    const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
+    const dim_t size = normalized_rows(l).dims().back();
+    const tensor &scale = l.input(1, {data_type::f32});
     if (const dim_t count = element_count(scale.dims); count != size && count != 1)
         refuse("the scale " + to_text(scale.dims) + " is not one value, or one for each of " +
                std::to_string(size));
