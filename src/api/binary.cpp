@@ -185,6 +185,9 @@ void lower_xnnpack(binary_problem &p, const primitive_attr &attr) {
 void lower_rule(binary_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     const operators of = operators_of(rule);
+    require_operators(operation, rule,
+                      {operators::reals, operators::scaled_reals, operators::onnxruntime, operators::tflite,
+                       operators::qnnpack, operators::xnnpack, operators::snps_caffe});
     if (of == operators::reals || of == operators::scaled_reals) {
         if (p.zero_points0.values.is_set() || p.zero_points1.values.is_set())
             throw_unimplemented(operation, ": zero points of sources with rule ", to_string(rule),
@@ -205,14 +208,8 @@ void lower_rule(binary_problem &p, const primitive_attr &attr) {
         return lower_qnnpack(p, attr);
     if (of == operators::xnnpack)
         return lower_xnnpack(p, attr);
-    if (of == operators::snps_caffe) {
-        set_scales(p, attr);
-        p.form = binary_form::dequantized;
-        return;
-    }
-    throw_unimplemented(
-        operation, ": rule ", to_string(rule),
-        ", implemented: f32, f32_v3, tflite_*, ort_f32, caffe2_2step, caffe_double_round, xnnpack_*");
+    set_scales(p, attr);
+    p.form = binary_form::dequantized;
 }
 
 constexpr auto parameters = [](auto &d, const auto &visit) { visit("algorithm", d.alg); };

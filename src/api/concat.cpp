@@ -121,9 +121,9 @@ reorder_problem part_of(const memory_desc &src, const memory_desc &dst_part, req
 void check_rule(requantization_rule rule, const primitive_attr &attr, const memory_desc &dst,
                 const std::vector<memory_desc> &srcs) {
     const bool is_quantized = is_of_codes(rule), is_none = operators_of(rule) == operators::integers;
-    if (!is_quantized && !is_none && !is_plain_f32(rule))
-        throw_unimplemented(operation, ": rule ", to_string(rule),
-                            ", implemented: none, f32, ort_f32, tflite_*, caffe_double_round");
+    require_operators(operation, rule,
+                      {operators::integers, operators::reals, operators::onnxruntime, operators::tflite,
+                       operators::snps_caffe});
     if (attr.get_post_ops().len() != 0 || attr.output_scales().is_set() || attr.multipliers().is_set() ||
         attr.real_scales().is_set())
         throw_invalid(operation, ": post-ops, output scales or multipliers, allowed: scales and zero points");

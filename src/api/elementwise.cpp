@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/elementwise.hpp"
 
-#include "common/rules.hpp"
+#include <algorithm>
+
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -62,6 +63,16 @@ zero_points tensor_zero_point(const attribute_support &support, const primitive_
 
 requantization_rule elementwise_rule(const primitive_attr &attr, requantization_rule resolved) {
     return attr.rule() == requantization_rule::automatic && !is_float(resolved) ? unchanged(true) : resolved;
+}
+
+void require_operators(const char *operation, requantization_rule rule,
+                       std::initializer_list<operators> implemented) {
+    const auto is_implemented = [&](const rule_facts &row) {
+        return std::find(implemented.begin(), implemented.end(), row.of) != implemented.end();
+    };
+    if (!is_implemented(facts_of(rule)))
+        throw_unimplemented(operation, ": rule ", to_string(rule),
+                            ", implemented: ", names_of_rules(is_implemented));
 }
 
 } // namespace octet::impl

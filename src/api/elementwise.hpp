@@ -3,6 +3,7 @@
 // What the fronts of element-wise operations share: layouts, and scales and zero points per tensor.
 
 #include "api/front.hpp"
+#include "common/rules.hpp"
 
 namespace octet::impl {
 
@@ -18,6 +19,10 @@ zero_points tensor_zero_point(const attribute_support &support, const primitive_
 
 /// The rule of an operation without accumulator: `automatic` never means `none`.
 requantization_rule elementwise_rule(const primitive_attr &attr, requantization_rule resolved);
+
+/// Throws `unimplemented` unless the rule stands for one of these operators; the message names the rules that do.
+void require_operators(const char *operation, requantization_rule rule,
+                       std::initializer_list<operators> implemented);
 
 /// `layout` for a tensor of the same shape but its own type.
 memory_desc with_layout_of(const memory_desc &layout, data_type type);

@@ -145,6 +145,9 @@ void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     if (attr.output_scales().is_set())
         throw_invalid(operation, ": output scales, allowed: set_scales of SRC and DST");
+    require_operators(operation, rule,
+                      {operators::reals, operators::scaled_reals, operators::onnxruntime, operators::tflite,
+                       operators::snps_caffe});
     if (is_tflite(rule))
         return lower_tflite(p, attr);
     if (attr.multipliers().is_set() || !attr.input_multipliers().empty())
@@ -152,9 +155,6 @@ void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
     if (is_plain_f32(rule))
         return;
     const bool is_v3 = operators_of(rule) == operators::scaled_reals;
-    if (!is_v3 && !is_ort(rule) && !is_snps_caffe(rule))
-        throw_unimplemented(operation, ": rule ", to_string(rule),
-                            ", implemented: f32, f32_v3, ort_f32, caffe_double_round, tflite_*");
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, is_v3 ? 1.f : 0.f);
     p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST, is_v3 ? 1.f : 0.f);
 }

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "api/elementwise.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -49,10 +50,7 @@ epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr,
                               operators other) {
     const requantization_rule rule =
         attr.rule() == requantization_rule::automatic ? unchanged(true) : attr.rule();
-    const auto is_allowed = [&](operators of) { return of == operators::reals || of == other; };
-    if (!is_allowed(operators_of(rule)))
-        throw_unimplemented(operation, ": rule ", to_string(rule), ", implemented: ",
-                            names_of_rules([&](const rule_facts &row) { return is_allowed(row.of); }));
+    require_operators(operation, rule, {operators::reals, other});
     if (attr.output_scales().is_set() || !attr.scales().empty() || !attr.zero_points().empty() ||
         attr.multipliers().is_set() || attr.real_scales().is_set() || !attr.input_multipliers().empty())
         throw_unimplemented(operation, ": attributes other than post-ops");

@@ -63,11 +63,9 @@ void lower_tflite(prelu_problem &p, const primitive_attr &attr) {
 void lower_rule(prelu_problem &p, const primitive_attr &attr) {
     if (attr.output_scales().is_set())
         throw_invalid(operation, ": output scales, which it does not have");
+    require_operators(operation, p.out_stage.rule, {operators::reals, operators::tflite});
     if (is_tflite(p.out_stage.rule))
         return lower_tflite(p, attr);
-    if (!is_plain_f32(p.out_stage.rule))
-        throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
-                            ", implemented: f32, tflite_*");
     if (!attr.scales().empty() || p.src_zero_points.values.is_set() || p.weights_zero_points.values.is_set())
         throw_invalid(operation, ": scales or zero points of sources with rule f32, allowed with tflite_*");
 }

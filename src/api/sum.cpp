@@ -97,11 +97,9 @@ primitive_desc_ptr make(const description &d, const request &r) {
         p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         if (attr.output_scales().is_set())
             throw_invalid(operation, ": output scales, allowed: a scale per source");
+        require_operators(operation, p.out_stage.rule, {operators::reals, operators::snps_caffe});
         if (is_snps_caffe(p.out_stage.rule))
             lower_snps(p, attr);
-        else if (!is_plain_f32(p.out_stage.rule))
-            throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
-                                ", implemented: f32, caffe_double_round");
         else if (!attr.scales().empty())
             throw_invalid(operation, ": per-argument scales with rule f32, allowed: the scales of the sum");
         for (const zero_points &z : p.src_zero_points)

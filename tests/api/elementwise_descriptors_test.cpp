@@ -127,7 +127,7 @@ TEST(prelu_desc, refuses_wrong_requests) {
     expect_invalid(make(weights, attr),
                    {"set_input_multiplier(WEIGHTS)", "or scales of SRC, WEIGHTS and DST"});
     attr.set_requantization(rule::ort_f32);
-    expect_unimplemented(make(weights, attr), {"prelu: rule ort_f32", "f32, tflite_*"});
+    expect_unimplemented(make(weights, attr), {"prelu: rule ort_f32", "f32, tflite_2step"});
 }
 
 // ---- resampling
@@ -179,7 +179,8 @@ TEST(binary_desc, refuses_wrong_parameters_of_the_frameworks) {
                    {"needs set_scales(src1)"});
     expect_unimplemented(make(algorithm::binary_sub, with_scales(rule::caffe2_2step, all)),
                          {"caffe2_2step", "binary_add"});
-    expect_unimplemented(make(algorithm::binary_add, with_scales(rule::none, {})), {"binary: rule none"});
+    expect_unimplemented(make(algorithm::binary_add, with_scales(rule::none, {})),
+                         {"binary: rule none", "f32, f32_v3, ort_f32, tflite_2step", "xnnpack_rndnu"});
     primitive_attr attr = with_scales(rule::ort_f32, all);
     post_ops ops;
     ops.append_clip(0, 1);

@@ -316,7 +316,7 @@ TEST(problem_parts, make_what_a_descriptor_makes) {
         [&] {
             primitive_desc_from_parts("convolution", tensors, {{"stride", "1x1"}}, {}, cpu);
         },
-        {"convolution", "no parameter 'stride'"});
+        {"convolution: parameter 'stride'", "allowed: strides"});
     expect_invalid(
         [&] {
             primitive_desc_from_parts("convolution", tensors, {{"strides", "1xx1"}}, {}, cpu);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/attributes.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <vector>
 
 #include "onednn/convert.hpp"
 #include "onednn/packed_descriptor.hpp"
@@ -39,43 +40,58 @@ listed<std::int32_t> zero_points(const_dnnl_primitive_attr_t attr, int arg) {
     real().dnnl_primitive_attr_get_zero_points(attr, arg, &l.count, &l.mask, &l.values);
     return l;
 }
-const_dnnl_post_ops_t post_ops(const_dnnl_primitive_attr_t attr) {
-    const_dnnl_post_ops_t ops = nullptr;
-    real().dnnl_primitive_attr_get_post_ops(attr, &ops);
-    return ops;
-}
 
 constexpr int zero_point_args[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
 constexpr int scale_args[] = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1};
 
-octet::post_ops to_octet(const_dnnl_post_ops_t ops) {
+/// A post-op with what its kind has; the rest keeps its defaults.
+struct given_post_op {
+    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+    float scale = 1.f, alpha = 0.f, beta = 0.f;
+    std::int32_t zero_point = 0;
+    int mask = 0;
+    dnnl_data_type_t type = dnnl_data_type_undef;
+    dnnl_alg_kind_t alg = dnnl_alg_kind_undef;
+    const dnnl_memory_desc_t *src1 = nullptr;
+};
+
+std::vector<given_post_op> given_post_ops(const_dnnl_primitive_attr_t attr) {
     const real_library &r = real();
+    const_dnnl_post_ops_t ops = nullptr;
+    r.dnnl_primitive_attr_get_post_ops(attr, &ops);
+    std::vector<given_post_op> all(static_cast<std::size_t>(r.dnnl_post_ops_len(ops)));
+    for (int i = 0; i < static_cast<int>(all.size()); i++) {
+        given_post_op &op = all[static_cast<std::size_t>(i)];
+        op.kind = r.dnnl_post_ops_get_kind(ops, i);
+        if (op.kind == dnnl_sum)
+            r.dnnl_post_ops_get_params_sum_v3(ops, i, &op.scale, &op.zero_point, &op.type);
+        else if (op.kind == dnnl_eltwise)
+            r.dnnl_post_ops_get_params_eltwise(ops, i, &op.scale, &op.alg, &op.alpha, &op.beta);
+        else if (op.kind == dnnl_binary)
+            r.dnnl_post_ops_get_params_binary(ops, i, &op.alg, &op.src1);
+        else if (op.kind == dnnl_prelu)
+            r.dnnl_post_ops_get_params_prelu(ops, i, &op.mask);
+    }
+    return all;
+}
+
+octet::post_ops to_octet(const std::vector<given_post_op> &ops) {
     octet::post_ops result;
-    for (int i = 0; i < r.dnnl_post_ops_len(ops); i++) {
-        float scale = 1.f, alpha = 0.f, beta = 0.f;
-        std::int32_t zero_point = 0;
-        int mask = 0;
-        dnnl_data_type_t type = dnnl_data_type_undef;
-        dnnl_alg_kind_t alg = dnnl_alg_kind_undef;
-        const dnnl_memory_desc_t *src1 = nullptr;
-        switch (r.dnnl_post_ops_get_kind(ops, i)) {
+    for (const given_post_op &op : ops) {
+        switch (op.kind) {
         case dnnl_sum:
-            r.dnnl_post_ops_get_params_sum_v3(ops, i, &scale, &zero_point, &type);
-            result.append_sum(scale, zero_point, onednn::to_octet(type));
+            result.append_sum(op.scale, op.zero_point, onednn::to_octet(op.type));
             break;
         case dnnl_eltwise:
-            r.dnnl_post_ops_get_params_eltwise(ops, i, &scale, &alg, &alpha, &beta);
-            result.append_eltwise(scale, algorithm_of(alg), alpha, beta);
+            result.append_eltwise(op.scale, algorithm_of(op.alg), op.alpha, op.beta);
             break;
         case dnnl_binary:
-            r.dnnl_post_ops_get_params_binary(ops, i, &alg, &src1);
-            if (src1->format_kind == dnnl_format_kind_any)
+            if (op.src1->format_kind == dnnl_format_kind_any)
                 throw refusal("a binary post-op whose tensor has layout any");
-            result.append_binary(algorithm_of(alg), onednn::to_octet(*src1));
+            result.append_binary(algorithm_of(op.alg), onednn::to_octet(*op.src1));
             break;
         case dnnl_prelu:
-            r.dnnl_post_ops_get_params_prelu(ops, i, &mask);
-            result.append_prelu(mask);
+            result.append_prelu(op.mask);
             break;
         default:
             throw refusal("a depthwise convolution as a post-op");
@@ -122,7 +138,7 @@ octet::primitive_attr to_octet(dnnl_primitive_kind_t kind, const_dnnl_primitive_
     for (const int arg : zero_point_args)
         if (const listed<std::int32_t> l = zero_points(attr, arg); !l.is_default(0))
             result.set_zero_points(arg, l.mask, l.vector());
-    result.set_post_ops(to_octet(post_ops(attr)));
+    result.set_post_ops(to_octet(given_post_ops(attr)));
     return result;
 }
 
@@ -132,15 +148,9 @@ bool has_packed_tensor(const request &r) {
             return true;
     if (!r.attr)
         return false;
-    const_dnnl_post_ops_t ops = post_ops(r.attr);
-    for (int i = 0; i < real().dnnl_post_ops_len(ops); i++) {
-        const dnnl_memory_desc_t *src1 = nullptr;
-        if (real().dnnl_post_ops_get_kind(ops, i) == dnnl_binary &&
-            real().dnnl_post_ops_get_params_binary(ops, i, nullptr, &src1) == dnnl_success && src1 &&
-            is_packed(*src1))
-            return true;
-    }
-    return false;
+    const std::vector<given_post_op> ops = given_post_ops(r.attr);
+    return std::any_of(ops.begin(), ops.end(),
+                       [](const given_post_op &op) { return op.src1 && is_packed(*op.src1); });
 }
 
 void append_key(std::string &key, const dnnl_memory_desc_t &md) {
@@ -165,36 +175,18 @@ void append_key(std::string &key, const_dnnl_primitive_attr_t attr) {
     key_writer out(key);
     if (!attr)
         return;
-    const real_library &r = real();
     dnnl_scratchpad_mode_t mode = dnnl_scratchpad_mode_library;
-    r.dnnl_primitive_attr_get_scratchpad_mode(attr, &mode);
+    real().dnnl_primitive_attr_get_scratchpad_mode(attr, &mode);
     out.add(mode).add(output_scales(attr));
     for (const int arg : scale_args)
         out.add(scales(attr, arg));
     for (const int arg : zero_point_args)
         out.add(zero_points(attr, arg));
-    const_dnnl_post_ops_t ops = post_ops(attr);
-    const int count = r.dnnl_post_ops_len(ops);
-    for (int i = 0; i < count; i++) {
-        float scale = 1.f, alpha = 0.f, beta = 0.f;
-        std::int32_t zero_point = 0;
-        int mask = 0;
-        dnnl_data_type_t type = dnnl_data_type_undef;
-        dnnl_alg_kind_t alg = dnnl_alg_kind_undef;
-        const dnnl_memory_desc_t *src1 = nullptr;
-        const dnnl_primitive_kind_t kind = r.dnnl_post_ops_get_kind(ops, i);
-        out.add(kind);
-        if (kind == dnnl_sum)
-            r.dnnl_post_ops_get_params_sum_v3(ops, i, &scale, &zero_point, &type);
-        else if (kind == dnnl_eltwise)
-            r.dnnl_post_ops_get_params_eltwise(ops, i, &scale, &alg, &alpha, &beta);
-        else if (kind == dnnl_binary)
-            r.dnnl_post_ops_get_params_binary(ops, i, &alg, &src1);
-        else if (kind == dnnl_prelu)
-            r.dnnl_post_ops_get_params_prelu(ops, i, &mask);
-        out.add(scale).add(zero_point).add(type).add(alg).add(alpha).add(beta).add(mask);
-        if (src1)
-            append_key(key, *src1);
+    for (const given_post_op &op : given_post_ops(attr)) {
+        out.add(op.kind).add(op.scale).add(op.zero_point).add(op.type).add(op.alg);
+        out.add(op.alpha).add(op.beta).add(op.mask);
+        if (op.src1)
+            append_key(key, *op.src1);
     }
 }
 
