@@ -32,7 +32,7 @@ import include_graph
 
 RUN = 8
 HOMES = {
-    "a post-op": ("include/octet/primitive_attr.hpp", "src/common/post_ops.hpp", "src/api/primitive_attr.cpp", "src/common/epilogue.cpp",
+    "a post-op": ("include/octet/primitive_attr.hpp", "src/common/post_ops.hpp", "src/api/primitive_attr.cpp", "src/common/bound_epilogue.cpp",
                   "jit/epilogue/post_ops.cpp"),
     "a level": ("include/octet/settings.hpp", "src/common/machine.hpp", "interop/onednn/library/settings.cpp", "tools/bench/limits.cpp",
                 "tools/bench/workload_onednn.cpp"),

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/convolution_problem.hpp"
+#include "common/matmul_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::channels_last {

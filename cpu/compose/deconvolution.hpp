@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "common/deconvolution_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::deconvolution {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/problem.hpp"
+#include "common/deconvolution_problem.hpp"
 
 namespace octet::impl {
 

@@ -5,6 +5,10 @@
 
 #include <vector>
 
+#include "common/binary_problem.hpp"
+#include "common/prelu_problem.hpp"
+#include "common/softmax_problem.hpp"
+#include "common/sum_problem.hpp"
 #include "cpu/compose/channels_last.hpp"
 
 namespace octet::impl::one_order {

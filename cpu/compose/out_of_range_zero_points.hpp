@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "common/concat_problem.hpp"
 #include "common/layout/plain.hpp"
 #include "common/text.hpp"
 #include "cpu/implementation.hpp"

@@ -3,6 +3,7 @@
 // Reorders with packed weights on one side: the values are computed on a row-major copy by the family of plain
 // reorders, unless they only move; packing itself is one pass (cpu/weights/pack.hpp).
 
+#include "common/reorder_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::packed_reorder {

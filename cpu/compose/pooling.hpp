@@ -3,6 +3,7 @@
 // Pooling with post-ops that its kernel does not have, or with post-ops of a maximum: windows become codes or averages,
 // and the stream kernel applies the post-ops to them.
 
+#include "common/pooling_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::pooling_and_stream {

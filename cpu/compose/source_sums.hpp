@@ -7,6 +7,7 @@
 //
 // both sums are the family's, and the stream kernel subtracts one from the other before the epilogue.
 
+#include "common/deconvolution_problem.hpp"
 #include "cpu/compose/deconvolution.hpp"
 #include "cpu/compose/separate_epilogue.hpp"
 

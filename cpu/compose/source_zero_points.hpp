@@ -7,6 +7,7 @@
 // over the taps inside the image. The second sum is that of one image, whose every position holds the zero points; the
 // stream kernel subtracts it, the same one from each image of the batch, before the epilogue.
 
+#include "common/convolution_problem.hpp"
 #include "cpu/compose/separate_epilogue.hpp"
 #include "cpu/ref/ref.hpp"
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/convolution_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::depthwise {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/problem.hpp"
+#include "common/convolution_problem.hpp"
 #include "cpu/accumulating/work.hpp"
 #include "jit/kernels/depthwise.hpp"
 

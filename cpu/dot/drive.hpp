@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "common/convolution_problem.hpp"
+#include "common/matmul_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::dot {

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "common/problem.hpp"
+#include "common/convolution_problem.hpp"
+#include "common/matmul_problem.hpp"
 #include "cpu/weights/weights.hpp"
 #include "jit/epilogue/epilogue_plan.hpp"
 #include "jit/kernels/dot.hpp"

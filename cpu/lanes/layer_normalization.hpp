@@ -2,6 +2,7 @@
 
 // Layer normalization of rows that are contiguous, in vectors of the compiler.
 
+#include "common/normalization_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::lanes {

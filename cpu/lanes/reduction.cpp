@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/normalization.hpp"
 #include "common/text.hpp"

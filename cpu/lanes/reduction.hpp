@@ -2,6 +2,7 @@
 
 // Reductions in vectors of the compiler.
 
+#include "common/reduction_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::lanes {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/pooling_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::pool {

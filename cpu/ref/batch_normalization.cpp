@@ -2,6 +2,7 @@
 // statistics, scale and shift. Statistics of the batch are means over all elements of a channel, in logical order: sums over
 // lanes (common/lanes.hpp), squares of the distances from the mean by a fused multiply-add.
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/normalization.hpp"
 #include "cpu/machine/parallel.hpp"

@@ -1,5 +1,7 @@
 // dst = epilogue( src_0 op src_1 ), in the arithmetic that the problem's form names (octet/binary.hpp).
 // SPDX-License-Identifier: Apache-2.0
+#include "common/binary_problem.hpp"
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"

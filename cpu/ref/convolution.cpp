@@ -7,6 +7,7 @@
 // infinite weight is NaN there too.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/ref/convolution.hpp"
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "cpu/ref/positions.hpp"
 #include "cpu/ref/ref.hpp"

@@ -2,7 +2,7 @@
 
 // What the reference convolution and deconvolution share: where weights and zero points are.
 
-#include "common/problem.hpp"
+#include "common/convolution_problem.hpp"
 
 namespace octet::impl::ref {
 

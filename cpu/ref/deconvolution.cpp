@@ -7,6 +7,8 @@
 // last tap first) and channel by channel at each, starting from 0. Taps that lead beside the image or between its
 // positions are no products.
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
+#include "common/deconvolution_problem.hpp"
 #include "common/element.hpp"
 #include "cpu/ref/convolution.hpp"
 #include "cpu/ref/positions.hpp"

@@ -1,5 +1,6 @@
 // dst(i) = epilogue( f(src(i)) ); what f is for codes: common/eltwise_code.hpp.
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/eltwise_code.hpp"
 #include "cpu/machine/parallel.hpp"

@@ -2,6 +2,7 @@
 // shifted ). Means are sums over lanes (common/lanes.hpp) divided by the number of elements. Under ort_f32 all is as
 // common/normalization.hpp says.
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/normalization.hpp"
 #include "cpu/machine/parallel.hpp"

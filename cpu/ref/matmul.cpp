@@ -1,7 +1,9 @@
 // dst(…, m, n) = epilogue( Σ_k (src(…, m, k) - src_zp) * (weights(…, k, n) - weights_zp) ), batch dimensions
 // of size 1 broadcast. Of floats, each product is added in one rounding, k ascending from 0, starting from 0.
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
+#include "common/matmul_problem.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"

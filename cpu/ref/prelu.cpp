@@ -1,8 +1,10 @@
 // f32: dst = epilogue( src > 0 ? src : src * weights ).
 // tflite rules, d = src - src_zp: dst = epilogue( d >= 0 ? M(d) : M_alpha(d * (weights - weights_zp)) ).
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
+#include "common/prelu_problem.hpp"
 #include "common/requantize.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"

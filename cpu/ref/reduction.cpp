@@ -1,5 +1,6 @@
 // dst(…) = epilogue( the elements of src that belong to it, reduced in lanes (common/lanes.hpp) ).
 // SPDX-License-Identifier: Apache-2.0
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/normalization.hpp"
 #include "cpu/machine/parallel.hpp"

@@ -7,6 +7,25 @@
 
 #include "cpu/implementation.hpp"
 
+namespace octet::impl {
+
+struct convolution_problem;
+struct matmul_problem;
+struct reorder_problem;
+struct pooling_problem;
+struct binary_problem;
+struct softmax_problem;
+struct prelu_problem;
+struct sum_problem;
+struct resampling_problem;
+struct deconvolution_problem;
+struct eltwise_problem;
+struct batch_normalization_problem;
+struct layer_normalization_problem;
+struct reduction_problem;
+
+} // namespace octet::impl
+
 namespace octet::impl::ref {
 
 std::shared_ptr<const kernel> create(const convolution_problem &p);

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
+#include "common/reorder_problem.hpp"
 #include "common/requantize.hpp"
 #include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"

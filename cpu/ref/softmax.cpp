@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/fixed_point.hpp"

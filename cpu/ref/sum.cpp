@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
+#include "common/sum_problem.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "common/resampling_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::resampling {

@@ -3,7 +3,7 @@
 // Which problems leave the caches: what is read for them is fetched ahead, and results are stored past the
 // caches. Smaller ones are left there for whoever reads them.
 
-#include "common/problem.hpp"
+#include "common/resampling_problem.hpp"
 #include "cpu/machine/caches.hpp"
 
 namespace octet::impl::resampling {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "common/softmax_problem.hpp"
 #include "cpu/implementation.hpp"
 #include "jit/kernels/softmax/codes.hpp"
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "common/softmax.hpp"
+#include "common/softmax_problem.hpp"
 
 namespace octet::impl::softmax {
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/softmax_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::softmax {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/reorder_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::stream {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "common/problem.hpp"
+#include "common/binary_problem.hpp"
 #include "cpu/implementation.hpp"
 #include "jit/kernels/pair_tables.hpp"
 

@@ -4,6 +4,12 @@
 
 #include <cstddef>
 
+#include "common/binary_problem.hpp"
+#include "common/eltwise_problem.hpp"
+#include "common/normalization_problem.hpp"
+#include "common/prelu_problem.hpp"
+#include "common/reorder_problem.hpp"
+#include "common/sum_problem.hpp"
 #include "cpu/stream/task.hpp"
 
 namespace octet::impl::stream {

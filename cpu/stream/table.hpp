@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "common/eltwise_problem.hpp"
+#include "common/reorder_problem.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::table {

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The epilogue for vectors: emits what common/epilogue.cpp defines for one element, as an `epilogue_plan` has decided.
+// The epilogue for vectors: emits what common/bound_epilogue.cpp defines for one element, as an `epilogue_plan` has decided.
 
 #include <vector>
 
@@ -31,7 +31,7 @@ struct epilogue_result {
     epilogue_stage value = epilogue_stage::accumulator;
 };
 
-/// x = x op y, f32 lanes, as binary_op of common/epilogue.hpp.
+/// x = x op y, f32 lanes, as binary_op of common/bound_epilogue.hpp.
 void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y);
 
 class epilogue_emitter {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/arguments.hpp"
 #include "common/epilogue.hpp"
 #include "common/machine.hpp"
 #include "jit/epilogue/code_sum.hpp"

@@ -1,4 +1,4 @@
-// The post-ops for one vector, each the twin of the overload of the same name in common/epilogue.cpp.
+// The post-ops for one vector, each the twin of the overload of the same name in common/bound_epilogue.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/machine.hpp"
-#include "common/problem.hpp"
+#include "common/pooling_problem.hpp"
 #include "jit/base/finished_code.hpp"
 #include "jit/epilogue/epilogue_plan.hpp"
 

@@ -6,7 +6,9 @@
 
 #include "api/tensors/format_tag.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
+#include "common/deconvolution_problem.hpp"
 #include "common/element.hpp"
+#include "common/matmul_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {

@@ -1,6 +1,6 @@
 // The front of binary operations. Five frameworks add and multiply codes in five arithmetics; which one is
 // meant follows from the requantization rule, and each `lower_` function below turns scales or multipliers
-// into one of the forms of common/problem.hpp (binary_form). octet/binary.hpp has the formulas.
+// into one of the forms of common/binary_problem.hpp (binary_form). octet/binary.hpp has the formulas.
 //
 // Where a framework's zero point is part of its rounding (ONNX Runtime), it leaves the epilogue and enters
 // the form; post-ops, which would come between the two, are refused there.
@@ -12,6 +12,7 @@
 
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/binary_problem.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
 #include "common/text.hpp"

@@ -7,6 +7,7 @@
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
+#include "common/concat_problem.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"

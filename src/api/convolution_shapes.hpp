@@ -4,7 +4,7 @@
 // the image that windows slide over.
 
 #include "api/operation.hpp"
-#include "common/problem.hpp"
+#include "common/convolution_problem.hpp"
 
 namespace octet::impl {
 

@@ -10,6 +10,7 @@
 #include "api/accumulating.hpp"
 #include "api/convolution_shapes.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/deconvolution_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet {

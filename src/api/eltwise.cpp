@@ -11,6 +11,7 @@
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/element.hpp"
+#include "common/eltwise_problem.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "api/accumulating.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/convolution_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet {

@@ -6,6 +6,7 @@
 
 #include "api/accumulating.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/matmul_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet {

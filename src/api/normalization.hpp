@@ -3,6 +3,7 @@
 // What batch and layer normalization share: their operands and parameters.
 
 #include "api/front.hpp"
+#include "common/normalization_problem.hpp"
 #include "common/rules.hpp"
 #include "octet/types.hpp"
 

@@ -1,5 +1,5 @@
 // The front of pooling. Frameworks disagree about what an average of codes is, and oneDNN's interface has one
-// algorithm for it; so the form (common/problem.hpp: pooling_form) follows from the rule and from which
+// algorithm for it; so the form (common/pooling_problem.hpp: pooling_form) follows from the rule and from which
 // factors the attribute carries. `average_form` is that table; octet/pooling.hpp has the formulas.
 //
 // A window that lies wholly in the padding is refused: its average divides by zero taps, and its maximum has
@@ -12,6 +12,7 @@
 #include "api/convolution_shapes.hpp"
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/pooling_problem.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/prelu_problem.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 

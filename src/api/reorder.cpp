@@ -7,6 +7,7 @@
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/element.hpp"
+#include "common/reorder_problem.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 

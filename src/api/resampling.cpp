@@ -10,6 +10,7 @@
 #include "api/runtime_sizes.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
 #include "common/requantize.hpp"
+#include "common/resampling_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet {

@@ -8,6 +8,7 @@
 #include "api/normalization.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/rules.hpp"
+#include "common/softmax_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet {

@@ -9,6 +9,7 @@
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/requantize.hpp"
+#include "common/sum_problem.hpp"
 #include "common/text.hpp"
 
 namespace octet {

@@ -3,7 +3,8 @@
 // Functions of quantized codes, as frameworks compute them: the meaning of eltwise_forward for one element,
 // between the load and the epilogue. With 8-bit codes there are 256 values: implementations tabulate them.
 
-#include "common/problem.hpp"
+#include "common/bound_epilogue.hpp"
+#include "common/eltwise_problem.hpp"
 
 namespace octet::impl {
 

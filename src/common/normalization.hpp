@@ -9,7 +9,8 @@
 #include "common/arguments.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/lanes.hpp"
-#include "common/problem.hpp"
+#include "common/normalization_problem.hpp"
+#include "common/reduction_problem.hpp"
 #include "common/rules.hpp"
 
 namespace octet::impl {

@@ -2,7 +2,7 @@
 
 // Every fact about a post-op that other code asks for, one row per alternative of post_op_entry, in its order, as
 // rules.hpp has for rules. Nobody else lists post-ops: a list of those that read a tensor is right until the next
-// post-op comes. What a post-op computes is in epilogue.cpp, and for vectors in jit/epilogue/post_ops.cpp. Adding
+// post-op comes. What a post-op computes is in bound_epilogue.cpp, and for vectors in jit/epilogue/post_ops.cpp. Adding
 // one: CONTRIBUTING.md.
 
 #include <cstddef>

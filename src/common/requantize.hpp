@@ -2,7 +2,7 @@
 
 // THE definition of the fixed-point requantization rules: int32 accumulator and multiplier in, int32 out
 // (before the destination zero point). The JIT emits the same functions in vectors; tests hold both against
-// the check values and against gemmlowp. Float rules live in epilogue.cpp, where their scales, bias and
+// the check values and against gemmlowp. Float rules live in bound_epilogue.cpp, where their scales, bias and
 // post-ops meet.
 
 #include "common/rounding.hpp"

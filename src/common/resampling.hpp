@@ -3,7 +3,7 @@
 // Where a destination element lies between source elements, along one axis: the positions that each framework
 // computes, in its own precision.
 
-#include "common/problem.hpp"
+#include "common/resampling_problem.hpp"
 
 namespace octet::impl {
 

@@ -2,7 +2,7 @@
 
 // Every fact about a requantization rule that other code asks for, one row per rule, in the order of the
 // enumeration. Nobody else lists rules: a list of exceptions ("all but this one") is right until the next rule
-// comes. What a rule computes is in requantize.hpp (fixed point, real scales) and epilogue.cpp (f32); how
+// comes. What a rule computes is in requantize.hpp (fixed point, real scales) and bound_epilogue.cpp (f32); how
 // generated code computes it follows from the facts here, in jit/epilogue/rules.cpp. Adding a rule: CONTRIBUTING.md.
 //
 // Start reading at rule_table.

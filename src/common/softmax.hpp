@@ -6,8 +6,8 @@
 #include <array>
 
 #include "common/lanes.hpp"
-#include "common/problem.hpp"
 #include "common/rules.hpp"
+#include "common/softmax_problem.hpp"
 
 namespace octet::impl {
 

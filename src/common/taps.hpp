@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/layout/plain.hpp"
-#include "common/problem.hpp"
+#include "common/pooling_problem.hpp"
 
 namespace octet::impl {
 

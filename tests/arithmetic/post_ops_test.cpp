@@ -5,8 +5,8 @@
 
 #include <array>
 
+#include "common/bound_epilogue.hpp"
 #include "common/element.hpp"
-#include "common/epilogue.hpp"
 
 namespace {
 
