@@ -26,15 +26,15 @@ WIDTH, HIDDEN, HEADS = 768, 3072, 12
 class Whole:
     """The same layers on one process, for comparison."""
 
-    def __init__(self, comm, w, bias, **words):
-        self.w, self.bias, self.words = octet.Weights(w), bias, words
+    def __init__(self, comm, w, bias, **keywords):
+        self.w, self.bias, self.keywords = octet.Weights(w), bias, keywords
 
     def __call__(self, x):
-        return octet.linear(x, self.w, self.bias, **self.words)
+        return octet.linear(x, self.w, self.bias, **self.keywords)
 
 
-def words_of(rule, random, n, k):
-    """Factors that bring random sums of k products into the range of codes, in the words of a rule."""
+def keywords_of(rule, random, n, k):
+    """Factors that bring random sums of k products into the range of codes, as the keyword arguments of a rule."""
     typical = 30 / (np.sqrt(k) * 74 * 37)
     scale = random.uniform(0.8, 1.2, n) * typical
     if rule == "none":
@@ -51,7 +51,7 @@ def make_layer(rule, random, column, row, comm):
     def linear(kind, n, k, x_zero_point):
         w = random.integers(-64, 65, (n, k), np.int8)
         bias = random.integers(-20000, 20000, n, np.int32) if rule != "f32_v3" else random.normal(size=n).astype(np.float32)
-        return kind(comm, w, bias, rule=rule, x_zero_point=x_zero_point, **{"dtype": "int8", **words_of(rule, random, n, k)})
+        return kind(comm, w, bias, rule=rule, x_zero_point=x_zero_point, **{"dtype": "int8", **keywords_of(rule, random, n, k)})
     names = [("q", column, WIDTH, WIDTH), ("k", column, WIDTH, WIDTH), ("v", column, WIDTH, WIDTH), ("out", row, WIDTH, WIDTH),
              ("up", column, HIDDEN, WIDTH), ("down", row, WIDTH, HIDDEN)]
     return {name: linear(kind, n, k, i) for i, (name, kind, n, k) in enumerate(names)}

@@ -149,6 +149,8 @@ TEST(Arrays, KeepTheirValuesOrAreRefused) {
     EXPECT_EQ(said(npy("<u8", "(1,)", bytes_of<std::uint64_t>({~0ull})), tensor(data_type::s32, {1})),
               "a.npy: element 0 is 9223372036854775807, which does not fit 0 ('x')");
     EXPECT_EQ(said(wide, tensor(data_type::s8, {2, 1})), "a.npy: holds int64 2, but 0 ('x') takes 2x1");
+    EXPECT_EQ(said(npy("|i1", "(3, 2)", bytes(6)), tensor(data_type::s8, {1, 2})),
+              "a.npy: holds int8 3x2, but 0 ('x') takes 1x2 (--batch 3 takes the whole file)");
     EXPECT_EQ(said(wide, tensor(data_type::f32, {2})), "a.npy: holds int64 2, but 0 ('x') takes floats");
     const bytes real = npy("<f4", "(1,)", bytes_of<float>({0.5f}));
     EXPECT_EQ(

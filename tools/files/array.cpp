@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/array.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -103,8 +104,13 @@ void check_fits(const array &a, const target &to, const std::string &source) {
     const auto does_not_fit = [&](const std::string &why) {
         refuse(source, "holds " + a.text() + ", but " + to.text + " takes " + why);
     };
-    if (a.dims != to.tensor.dims)
-        does_not_fit(model::to_text(to.tensor.dims));
+    const memory::dims &allowed = to.tensor.dims;
+    const bool is_other_batch = a.dims.size() == allowed.size() && !allowed.empty() && a.dims[0] > 0 &&
+                                std::equal(allowed.begin() + 1, allowed.end(), a.dims.begin() + 1);
+    if (a.dims != allowed)
+        does_not_fit(
+            model::to_text(allowed) +
+            (is_other_batch ? " (--batch " + std::to_string(a.dims[0]) + " takes the whole file)" : ""));
     const bool takes_floats = to.tensor.type == data_type::f32;
     if (a.type.is_integer() && takes_floats)
         does_not_fit("floats");

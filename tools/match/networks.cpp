@@ -13,10 +13,14 @@ namespace {
 using impl::text;
 
 void require_equal(const model::tensor &t, const values &v) {
+    const bool is_other_batch = v.dims.size() == t.dims.size() && !t.dims.empty() && v.dims[0] > 0 &&
+                                v.dims[0] != t.dims[0] &&
+                                std::equal(t.dims.begin() + 1, t.dims.end(), v.dims.begin() + 1);
     if (v.type != t.type || v.dims != t.dims)
         impl::throw_invalid(v.name, ": holds ", model::to_text(v.type), ' ', model::to_text(v.dims),
                             ", allowed: ", model::type_text(t), ' ', model::to_text(t.dims), ", as tensor '",
-                            t.name, "'");
+                            t.name, "'",
+                            is_other_batch ? text(" (--batch ", v.dims[0], " takes the whole file)") : "");
 }
 
 /// Compares what a node has just written.
