@@ -137,9 +137,25 @@ function integer_sums(type, axes, dims) {
     return finished(g, g.node('Cast', [g.node('ReduceSum', [whole, axis], dims, {keepdims: 0})], dims, {to: 1}));
 }
 
+/// Windows that are the whole image, that are longer than vectors take, that are padded; maxima of negative infinities.
+function windows(op, opset, dims, kernel_shape, more) {
+    const g = new graph(opset), x = g.input(dims), {strides = kernel_shape.map(() => 1), pads = kernel_shape.flatMap(() => [0, 0])} = more;
+    const y_dims = [...dims.slice(0, 2), ...kernel_shape.map((k, i) => Math.floor((dims[i + 2] + pads[i] + pads[i + kernel_shape.length] - k) / strides[i]) + 1)];
+    const y = g.node(op, [g.node('Neg', [x], dims)], y_dims, {kernel_shape, strides, pads, ...more});
+    const graph_of_windows = finished(g, y);
+    if (op === 'MaxPool') g.inputs[0].values = g.inputs[0].values.map((v, i) => (i % 9 < 5 ? Infinity : v));
+    return graph_of_windows;
+}
+const window_cases = ['AveragePool', 'MaxPool'].flatMap((op) => [11, 19].flatMap((opset) => [
+    [[1, 20, 5, 6], [5, 6]], [[1, 20, 5, 6], [3, 3]], [[2, 20, 9, 10], [3, 2], {strides: [2, 2], pads: [1, 0, 1, 1]}], [[1, 20, 9, 10], [3, 3], {strides: [3, 3]}],
+    [[1, 3, 40, 40], [33, 3]], [[1, 16, 9, 9], [9, 9]], [[1, 20, 11], [11]], [[1, 20, 11], [3], {strides: [2], pads: [1, 1]}], [[1, 6, 5, 6, 7], [5, 6, 7]],
+    [[1, 6, 5, 6, 7], [2, 3, 3], {strides: [1, 2, 1], pads: [0, 1, 1, 1, 1, 0]}],
+].map(([dims, kernel, more = {}]) => ({name: `windows_${op}_${opset}_${dims.join('x')}_${kernel.join('x')}`, graph: () => windows(op, opset, dims, kernel, more)}))));
+
 const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dims: [6, 6, 1, 1], perm: [0, 3, 1, 2]};
 
 module.exports = [
+    ...window_cases,
     {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
     {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},
     {name: 'replaceable', graph: replaceable},

@@ -310,11 +310,9 @@ private:
     }
 
     /// Pools of windows get whole blocks wherever they stand, those of whole images what is in blocks or the network's input.
-    /// Sums in blocks are in the order of the window; others add up its rows
-    /// at first where kernels for vectors do that.
+    /// Sums in blocks are in the order of the window; kernels for vectors have others.
     void average(int i) {
         constexpr std::int64_t plain_opset = 19; ///< from which on ONNX Runtime has a loop instead
-        constexpr dim_t longest_row = 2045;
         const int x = g_.input(i, 0);
         const std::size_t rank = g_.rank(x);
         const bool is_global = g_.is(i, "GlobalAveragePool");
@@ -325,13 +323,8 @@ private:
                 g_.set_attribute(i, images_in_blocks, std::int64_t{1});
             return;
         }
-        const auto strides = g_.attribute(i, "strides", std::vector<std::int64_t>(rank, 1));
-        const auto pads =
-            g_.attribute(i, "pads", std::vector<std::int64_t>(2 * rank, 0)); // all begins, then all ends
-        if (!is_global && g_.get_graph().opset < plain_opset && rank >= 4 && !strides.empty() &&
-            !pads.empty() && strides.back() <= 2 &&
-            g_.dims(x).back() + pads[pads.size() / 2 - 1] + pads.back() <= longest_row)
-            g_.set_attribute(i, rows_of_windows_first, std::int64_t{1});
+        if (!is_global && g_.get_graph().opset < plain_opset)
+            g_.set_attribute(i, pooled_by_vectors, std::int64_t{1});
     }
 
     /// By a factor per channel: a depthwise convolution, whose sum begins with 0, so that no product is -0.

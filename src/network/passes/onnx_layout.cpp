@@ -39,12 +39,16 @@ private:
         return d.size() >= 3 && d.size() <= 5 && d[1] > 1 && element_count(d) > d[0] * d[1];
     }
 
-    static layout_support support_of(const node &n) {
+    layout_support support_of(const node &n) const {
         if (attribute_or<std::int64_t>(n, "channels_last", 0) != 0) // dimensions of another order
             return layout_support::row_major;
-        return facts_of("onnx", n.op).layout;
+        const operator_facts &facts = facts_of("onnx", n.op);
+        const bool pools_floats = facts.layout == layout_support::channels_last &&
+                                  facts.fusion != fusion_part::accumulates &&
+                                  at(n.outputs[0]).type == data_type::f32; // row by row
+        return pools_floats ? layout_support::row_major : facts.layout;
     }
-    static bool works_channels_last(const node &n) {
+    bool works_channels_last(const node &n) const {
         return support_of(n) == layout_support::channels_last || support_of(n) == layout_support::gathers;
     }
 

@@ -15,27 +15,27 @@ namespace octet::model {
 
 void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
                   bool begins) {
-    for (dim_t k = 0; k < inner;) {
-        const dim_t left = inner - k, rows = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-        const float *r = b + k * row_stride, *factors = a + k;
-        const auto sum_at = [=](dim_t j) {
-            float sum = factors[0] * r[j];
-            for (dim_t i = 1; i < rows; i++)
-                sum = sum + factors[i] * r[i * row_stride + j];
-            return sum;
-        };
+    const auto add = [&](const auto &sum_at) {
         if (begins)
             for (dim_t j = 0; j < columns; j++)
                 y[j] = 0.f + sum_at(j);
-        else if (rows == 4)
-            for (dim_t j = 0; j < columns; j++)
-                y[j] = y[j] + (((factors[0] * r[j] + factors[1] * r[row_stride + j]) +
-                                factors[2] * r[2 * row_stride + j]) +
-                               factors[3] * r[3 * row_stride + j]);
         else
             for (dim_t j = 0; j < columns; j++)
                 y[j] = y[j] + sum_at(j);
         begins = false;
+    };
+    for (dim_t k = 0; k < inner;) {
+        const dim_t left = inner - k, rows = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        const float *const r0 = b + k * row_stride, *const r1 = r0 + row_stride;
+        if (rows == 4) {
+            const float *const r2 = r1 + row_stride, *const r3 = r2 + row_stride;
+            add([=, a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3]](dim_t j) {
+                return ((a0 * r0[j] + a1 * r1[j]) + a2 * r2[j]) + a3 * r3[j];
+            });
+        } else if (rows == 2)
+            add([=, a0 = a[k], a1 = a[k + 1]](dim_t j) { return a0 * r0[j] + a1 * r1[j]; });
+        else
+            add([=, a0 = a[k]](dim_t j) { return a0 * r0[j]; });
         k += rows;
     }
 }

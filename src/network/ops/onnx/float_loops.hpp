@@ -20,8 +20,8 @@ inline constexpr const char *scaled_summand = "octet.scaled_summand";
 /// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
 inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
 
-/// Attribute of an average over windows: rows of a window are added up before what is in a row.
-inline constexpr const char *rows_of_windows_first = "octet.rows_of_windows_first";
+/// Attribute of an average over windows: ONNX Runtime's kernels for vectors compute it.
+inline constexpr const char *pooled_by_vectors = "octet.pooled_by_vectors";
 
 /// Whether ONNX Runtime computes a float Conv in blocks of channels (its NchwcTransformer).
 bool computes_in_blocks(const graph &g, const node &conv);
@@ -29,11 +29,18 @@ bool computes_in_blocks(const graph &g, const node &conv);
 /// Operators that are a function of single floats: null where it is not one of those here.
 std::unique_ptr<step> make_function_loop(const lowering &l);
 
-/// Averages of windows, of which what lies in the image counts, or what lies there or in `g`'s padding; windows may reach
-/// further.
-std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &src, const memory::desc &dst,
-                                        const memory::dims &kernel, const window_geometry &g,
-                                        bool counts_padding);
+/// Images, what is made of them, and the windows.
+struct pooled_images {
+    memory::desc src, dst;
+    memory::dims kernel;
+    window_geometry g;
+};
+
+/// Averages of windows, of which what lies in the image counts, or what lies there or in the padding; windows may reach further.
+/// Images lie row by row, channel by channel.
+std::unique_ptr<step> make_average_loop(const lowering &l, const pooled_images &p, bool counts_padding);
+/// Maxima likewise.
+std::unique_ptr<step> make_maximum_loop(const lowering &l, const pooled_images &p);
 
 /// What a pass fused into the node, behind a function that changes nothing of its output, which lies in `dst`.
 void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst);

@@ -15,9 +15,10 @@ class patch_windows {
 public:
     struct axis {
         dim_t in = 1, out = 1, kernel = 1, stride = 1, step = 1, pad = 0, memory = 0;
+        dim_t position(dim_t o, dim_t tap) const { return o * stride + tap * step - pad; }
         /// The offset of a tap in memory; -1: outside the image.
         dim_t source_index(dim_t o, dim_t tap) const {
-            const dim_t p = o * stride + tap * step - pad;
+            const dim_t p = position(o, tap);
             return p >= 0 && p < in ? p * memory : -1;
         }
     };
@@ -51,23 +52,97 @@ private:
     bool are_rows_ = false;
 };
 
-/// The element of one channel that a tap meets, or 0 outside.
-float element(const patch_windows::axis *axes, const float *x, const dim_t *o, const dim_t *tap) {
-    const dim_t z = axes[0].source_index(o[0], tap[0]), y = axes[1].source_index(o[1], tap[1]),
-                w = axes[2].source_index(o[2], tap[2]);
-    return z < 0 || y < 0 || w < 0 ? 0.f : x[z + y + w];
+/// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside. Returns the end of what is written.
+float *copy_row(const patch_windows::axis &a, const float *row, dim_t first, dim_t distance, dim_t count,
+                float *to) {
+    const auto before = [&](dim_t position) { // how many lie before it
+        return first >= position ? 0 : std::min(count, (position - first + distance - 1) / distance);
+    };
+    const dim_t begin = row ? before(0) : count, end = row ? std::max(begin, before(a.in)) : count;
+    std::fill_n(to, begin, 0.f);
+    if (distance * a.memory == 1)
+        std::copy_n(row + first + begin, end - begin, to + begin);
+    else
+        for (dim_t i = begin; i < end; i++)
+            to[i] = row[(first + i * distance) * a.memory];
+    std::fill_n(to + end, count - end, 0.f);
+    return to + count;
 }
+
+/// The row of one channel that a tap meets; null outside.
+const float *row_of(const patch_windows::axis *axes, const float *x, const dim_t *o, const dim_t *tap) {
+    const dim_t z = axes[0].source_index(o[0], tap[0]), y = axes[1].source_index(o[1], tap[1]);
+    return z < 0 || y < 0 ? nullptr : x + z + y;
+}
+
+/// The taps of a window, in order.
+float *copy_window(const patch_windows::axis *a, const float *channel, const dim_t *o, float *to) {
+    const dim_t first = a[2].position(o[2], 0);
+    for_positions(a[0].kernel, a[1].kernel, 1, [&](const dim_t *tap) {
+        const float *const row = row_of(a, channel, o, tap);
+        const dim_t last = first + (a[2].kernel - 1) * a[2].step;
+        if (row && first >= 0 && last < a[2].in)
+            for (dim_t i = 0; i < a[2].kernel; i++)
+                *to++ = row[(first + i * a[2].step) * a[2].memory];
+        else
+            for (dim_t i = 0, p = first; i < a[2].kernel; i++, p += a[2].step)
+                *to++ = row && p >= 0 && p < a[2].in ? row[p * a[2].memory] : 0.f;
+    });
+    return to;
+}
+
+/// What a tap meets in all windows, in order.
+float *copy_tap(const patch_windows::axis *a, const float *channel, const dim_t *tap, float *to) {
+    const dim_t first = a[2].position(0, tap[2]);
+    for_positions(a[0].out, a[1].out, 1, [&](const dim_t *o) {
+        to = copy_row(a[2], row_of(a, channel, o, tap), first, a[2].stride, a[2].out, to);
+    });
+    return to;
+}
+
+/// Images whose channels lie one after the other: copies, where the pixels do.
+class planes {
+public:
+    /// `w` is of the images, then of the copies.
+    planes(const lowering &l, patch_windows &w)
+        : src_(l.input_buffer(0, w.src)), image_stride_(w.image_stride), channels_(w.src.dims()[1]),
+          pixels_(w.axes[0].in * w.axes[1].in * w.axes[2].in) {
+        if (channels_ == 1 || w.channel_stride != 1 || pixels_ == 1)
+            return;
+        copy_ = l.scratch(memory::desc({channels_ * pixels_}, data_type::f32, format_tag::a));
+        w.axes[2].memory = 1;
+        w.axes[1].memory = w.axes[2].in;
+        w.axes[0].memory = w.axes[1].in * w.axes[2].in;
+        w.channel_stride = pixels_;
+    }
+
+    const float *image(const run_memory &m, dim_t n) const {
+        const float *const x = m.at<float>(src_) + n * image_stride_;
+        if (!copy_)
+            return x;
+        float *const y = m.at<float>(*copy_);
+        for (dim_t p = 0; p < pixels_; p++)
+            for (dim_t c = 0; c < channels_; c++)
+                y[c * pixels_ + p] = x[p * channels_ + c];
+        return y;
+    }
+
+private:
+    buffer src_;
+    std::optional<buffer> copy_;
+    dim_t image_stride_, channels_, pixels_;
+};
 
 class patches_step final : public step {
 public:
     patches_step(const lowering &l, buffer patches, const patch_windows &w)
-        : src_(l.input_buffer(0, w.src)), patches_(std::move(patches)), windows_(w) {}
+        : patches_(std::move(patches)), windows_(w), planes_(l, windows_) {}
 
     primitive_step &products() { return products_; }
     void make_primitives() override { products_.make_primitives(); }
     void prepare() const override { products_.prepare(); }
     void run(const stream &s, const run_memory &m) const override {
-        gather(m.at<float>(src_), m.at<float>(patches_));
+        gather(m);
         products_.run(s, m);
     }
     std::string implementation() const override { return "loop + " + products_.implementation(); }
@@ -76,21 +151,22 @@ public:
     }
 
 private:
-    void gather(const float *x, float *to) const {
+    void gather(const run_memory &m) const {
         const auto &a = windows_.axes;
-        const memory::dims image = windows_.src.dims();
-        for (dim_t n = 0; n < image[0]; n++)
+        const memory::dims dims = windows_.src.dims();
+        float *to = m.at<float>(patches_);
+        for (dim_t n = 0; n < dims[0]; n++) {
+            const float *const image = planes_.image(m, n);
             for_positions(a[0].out, a[1].out, a[2].out, [&](const dim_t *o) {
-                for (dim_t c = 0; c < image[1]; c++) {
-                    const float *const channel = x + n * windows_.image_stride + c * windows_.channel_stride;
-                    for_positions(a[0].kernel, a[1].kernel, a[2].kernel,
-                                  [&](const dim_t *tap) { *to++ = element(a, channel, o, tap); });
-                }
+                for (dim_t c = 0; c < dims[1]; c++)
+                    to = copy_window(a, image + c * windows_.channel_stride, o, to);
             });
+        }
     }
 
-    buffer src_, patches_;
+    buffer patches_;
     patch_windows windows_;
+    planes planes_;
     primitive_step products_;
 };
 
@@ -99,12 +175,12 @@ private:
 class channels_step final : public followed_loop {
 public:
     channels_step(const lowering &l, const conv_sizes &s, const patch_windows &w)
-        : sizes_(s), windows_(w), src_(l.input_buffer(0, w.src)), weights_(l.input_buffer(conv_weights)),
-          dst_(l.output_buffer(activation_desc(l, l.output()))),
+        : sizes_(s), windows_(w), planes_(l, windows_), weights_(l.input_buffer(conv_weights)),
           taps_(l.scratch(memory::desc({s.channels * s.taps * w.outputs() + s.outputs * w.outputs() + 1},
-                                       data_type::f32, format_tag::a))) {
+                                       data_type::f32, format_tag::a))),
+          dst_(l.output_buffer(activation_desc(l, l.output()))) {
         if (adds_image(l.get_node()))
-            summand_ = l.input_buffer(conv_summand, activation_desc(l, l.input(conv_summand)));
+            summand_.emplace(l.input_buffer(conv_summand, activation_desc(l, l.input(conv_summand))));
         if (l.has_input(conv_bias)) {
             bias_ = l.input_buffer(conv_bias);
             if (element_count(l.input(conv_bias, {data_type::f32}).dims) != s.groups * s.outputs)
@@ -116,9 +192,11 @@ public:
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        for (dim_t n = 0; n < windows_.dst[0]; n++)
+        for (dim_t n = 0; n < windows_.dst[0]; n++) {
+            const float *const image = planes_.image(m, n);
             for (dim_t group = 0; group < sizes_.groups; group++)
-                convolve(m, n, group);
+                convolve(m, image, n, group);
+        }
         run_followers(s, m);
     }
 
@@ -129,35 +207,36 @@ private:
                                    : std::string("a plain loop over channels of one pixel, eight sums each");
     }
 
-    void convolve(const run_memory &m, dim_t n, dim_t group) const {
+    void convolve(const run_memory &m, const float *image, dim_t n, dim_t group) const {
         const auto &a = windows_.axes;
         const dim_t inner = sizes_.channels * sizes_.taps, pixels = windows_.outputs();
         float *to = m.at<float>(taps_);
         for (dim_t c = group * sizes_.channels; c < (group + 1) * sizes_.channels; c++) {
-            const float *const channel =
-                m.at<float>(src_) + n * windows_.image_stride + c * windows_.channel_stride;
+            const float *const channel = image + c * windows_.channel_stride;
             if (windows_.are_rows())
-                for_positions(a[0].out, a[1].out, a[2].out, [&](const dim_t *o) {
-                    for_positions(a[0].kernel, a[1].kernel, a[2].kernel,
-                                  [&](const dim_t *tap) { *to++ = element(a, channel, o, tap); });
-                });
+                for_positions(a[0].out, a[1].out, a[2].out,
+                              [&](const dim_t *o) { to = copy_window(a, channel, o, to); });
             else
-                for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
-                    for_positions(a[0].out, a[1].out, a[2].out,
-                                  [&](const dim_t *o) { *to++ = element(a, channel, o, tap); });
-                });
+                for_positions(a[0].kernel, a[1].kernel, a[2].kernel,
+                              [&](const dim_t *tap) { to = copy_tap(a, channel, tap, to); });
         }
         float *const sums = to; // behind the taps, channel by channel
         const dim_t first = group * sizes_.outputs;
-        for (dim_t o = 0; summand_ && o < sizes_.outputs; o++)
+        for (dim_t o = 0; summand_ && o < sizes_.outputs; o++) {
+            const float *const z = summand_->channel(m, n, first + o);
             for (dim_t p = 0; p < pixels; p++)
-                sums[o * pixels + p] = channel_of(*summand_, m, n, first + o)[p * step_of(*summand_)];
+                sums[o * pixels + p] = z[p * summand_->step];
+        }
         multiply(m.at<float>(weights_) + first * inner, m.at<float>(taps_), inner, pixels, sums);
         for (dim_t o = 0; o < sizes_.outputs; o++) {
-            float *const y = channel_of(dst_, m, n, first + o);
+            float *const y = dst_.channel(m, n, first + o), *const sum = sums + o * pixels;
+            if (bias_) {
+                const float bias = m.at<float>(*bias_)[first + o];
+                for (dim_t p = 0; p < pixels; p++)
+                    sum[p] += bias;
+            }
             for (dim_t p = 0; p < pixels; p++)
-                y[p * step_of(dst_)] =
-                    bias_ ? sums[o * pixels + p] + m.at<float>(*bias_)[first + o] : sums[o * pixels + p];
+                y[p * dst_.step] = sum[p];
         }
     }
     void multiply(const float *weights, const float *taps, dim_t inner, dim_t pixels, float *sums) const {
@@ -180,16 +259,30 @@ private:
                 sums[o] = first == 0 && !summand_ ? sum : sums[o] + sum;
             }
     }
-    static float *channel_of(const buffer &image, const run_memory &m, dim_t n, dim_t channel) {
-        const memory::dims strides = image.get_desc().get_strides();
-        return m.at<float>(image) + n * strides[0] + channel * strides[1];
-    }
-    static dim_t step_of(const buffer &image) { return image.get_desc().get_strides().back(); }
+
+    /// Images of the size of the result, pixels `step` apart.
+    struct result_images {
+        explicit result_images(buffer b) : images(std::move(b)) {
+            const memory::dims strides = images.get_desc().get_strides();
+            image_stride = strides[0];
+            channel_stride = strides[1];
+            step = strides.back();
+        }
+        float *channel(const run_memory &m, dim_t n, dim_t c) const {
+            return m.at<float>(images) + n * image_stride + c * channel_stride;
+        }
+
+        buffer images;
+        dim_t image_stride, channel_stride, step;
+    };
 
     conv_sizes sizes_;
     patch_windows windows_;
-    buffer src_, weights_, dst_, taps_;
-    std::optional<buffer> bias_, summand_;
+    planes planes_;
+    buffer weights_, taps_;
+    result_images dst_;
+    std::optional<result_images> summand_;
+    std::optional<buffer> bias_;
 };
 
 /// Pixels one after the other, each with its channels.

@@ -30,13 +30,6 @@ void need_positive(const memory::dims &values, const char *name, std::int64_t lo
                    ", allowed are " + std::to_string(lowest) + " or more");
 }
 
-/// Images, what is made of them, and the windows.
-struct pooled_images {
-    memory::desc src, dst;
-    memory::dims kernel;
-    window_geometry g;
-};
-
 std::unique_ptr<step> pooling_step(const lowering &l, const primitive_attr &attr, algorithm alg,
                                    const pooled_images &p) {
     const pooling_forward::desc d(inference, alg, p.src, p.dst, p.g.strides, p.kernel, p.g.dilates,
@@ -73,21 +66,18 @@ algorithm average_of(const lowering &l) {
                                                   : algorithm::pooling_avg_exclude_padding;
 }
 
-/// One number for each image of floats.
-std::unique_ptr<step> reduced_image(const lowering &l, algorithm alg) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    check_ranks(x, y);
-    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
-    return one_step(reduction::primitive_desc({alg, src, dst, 0.f, 0.f}, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
+/// One window for each image.
+pooled_images whole_images(const memory::desc &src, const memory::desc &dst) {
+    pooled_images p{src, dst, spatial(src), {}};
+    p.g.strides.resize(p.kernel.size(), 1);
+    p.g.dilates = p.g.padding_l = p.g.padding_r = memory::dims(p.kernel.size());
+    return p;
 }
 
 /// All pixels under one factor, s_x / (s_y * n).
 std::unique_ptr<step> global_average(const lowering &l, const memory::desc &src, const memory::desc &dst) {
     const linear_parameters x = per_tensor_parameters(l, 1, 2), y = per_tensor_parameters(l, 3, 4);
-    pooled_images p{src, dst, spatial(src), {}};
-    p.g.strides.resize(p.kernel.size(), 1);
-    p.g.dilates = p.g.padding_l = p.g.padding_r = memory::dims(p.kernel.size());
+    const pooled_images p = whole_images(src, dst);
     const std::int64_t count = element_count(p.kernel);
     const float factor = x.scale / (y.scale * static_cast<float>(count));
     if (!(factor >= 0x1p-32f && factor < 256.f) || count >= std::int64_t{1} << 24)
@@ -108,7 +98,9 @@ bool cover_images(const pooled_images &p) {
 
 std::unique_ptr<step> lower_max_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8, data_type::f32}), &y = l.output(0, {x.type});
-    return pooling_step(l, {}, algorithm::pooling_max, pooled(l, x, y));
+    const pooled_images p = pooled(l, x, y);
+    return x.type == data_type::f32 ? make_maximum_loop(l, p)
+                                    : pooling_step(l, {}, algorithm::pooling_max, p);
 }
 
 std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l) {
@@ -125,17 +117,16 @@ std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l) {
 
 std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    const pooled_images p = pooled(l, x, y);
+    pooled_images p = pooled(l, x, y);
     const bool counts_padding = average_of(l) == algorithm::pooling_avg_include_padding;
-    const window_geometry padded = read_windows(l, spatial(p.src), p.kernel);
-    if ((counts_padding && p.g.padding_r != padded.padding_r) || l.integer(rows_of_windows_first, 0) != 0)
-        return make_average_loop(l, p.src, p.dst, p.kernel, padded, counts_padding);
-    return pooling_step(l, {}, average_of(l), p);
+    p.g = read_windows(l, spatial(p.src), p.kernel);
+    return make_average_loop(l, p, counts_padding);
 }
 
-/// A mean of all pixels, whose order is that of reductions.
 std::unique_ptr<step> lower_float_global_max_pool(const lowering &l) {
-    return reduced_image(l, algorithm::reduction_max);
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    check_ranks(x, y);
+    return make_maximum_loop(l, whole_images(activation_desc(l, x), activation_desc(l, y)));
 }
 
 std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l) {
