@@ -319,7 +319,8 @@ struct plain_network {
 plain_network plain_network_of(const runtime &ort, const graph &g, const selection &part,
                                const std::vector<std::vector<std::int64_t>> &input_dims, constants kind) {
     plain_network made;
-    auto &[result, is_wide] = made;
+    model::graph &result = made.graph; // lambdas cannot have bindings of a structure
+    std::vector<bool> &is_wide = made.is_int64;
     result.framework = "onnx";
     result.opset = g.opset;
     std::unordered_map<int, int> tensors; // by value
