@@ -167,15 +167,12 @@ template <typename V> void describe(V &v, const dnnl_rnn_desc_t &d) {
 /// Calls visit(descriptor) with the type that belongs to the kind; `otherwise` for a kind without descriptor.
 template <typename Result, typename Visit>
 Result visit_op_desc(dnnl_primitive_kind_t kind, const void *op_desc, Result otherwise, Visit visit) {
-    switch (kind) {
-#define DESCRIBED(kind, type)                                                                                \
-    case dnnl_##kind:                                                                                        \
+#define DESCRIBED(name, type)                                                                                \
+    if (kind == dnnl_##name)                                                                                 \
         return visit(static_cast<const dnnl_##type##_desc_t *>(op_desc));
-        OCTET_DESCRIBED(DESCRIBED)
+    OCTET_DESCRIBED(DESCRIBED)
 #undef DESCRIBED
-    default:
-        return otherwise;
-    }
+    return otherwise;
 }
 
 /// Whether training or inference is asked for, where the descriptor says it.
@@ -203,15 +200,12 @@ std::vector<char> copy_of_op_desc(const request &r) {
 }
 
 dnnl_query_t op_desc_query(dnnl_primitive_kind_t kind) {
-    switch (kind) {
-#define DESCRIBED(kind, type)                                                                                \
-    case dnnl_##kind:                                                                                        \
-        return dnnl_query_##kind##_d;
-        OCTET_DESCRIBED(DESCRIBED)
+#define DESCRIBED(name, type)                                                                                \
+    if (kind == dnnl_##name)                                                                                 \
+        return dnnl_query_##name##_d;
+    OCTET_DESCRIBED(DESCRIBED)
 #undef DESCRIBED
-    default:
-        return dnnl_query_undef;
-    }
+    return dnnl_query_undef;
 }
 
 dnnl_prop_kind_t prop_kind_of(dnnl_primitive_kind_t kind, const_dnnl_op_desc_t op_desc) {
