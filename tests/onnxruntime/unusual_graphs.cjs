@@ -152,10 +152,18 @@ const window_cases = ['AveragePool', 'MaxPool'].flatMap((op) => [11, 19].flatMap
     [[1, 6, 5, 6, 7], [2, 3, 3], {strides: [1, 2, 1], pads: [0, 1, 1, 1, 1, 0]}],
 ].map(([dims, kernel, more = {}]) => ({name: `windows_${op}_${opset}_${dims.join('x')}_${kernel.join('x')}`, graph: () => windows(op, opset, dims, kernel, more)}))));
 
+/// A sum before a LayerNormalization whose bias has one dimension more, or not.
+function skipped(bias) {
+    const g = new graph(17), dims = [2, 3, 16], x = g.input(dims), z = g.input(dims);
+    const row = (shape, step) => g.constant('f32', shape, Array.from({length: 16}, (_, i) => Math.sin(i * step)));
+    return finished(g, g.node('LayerNormalization', [g.node('Add', [x, z], dims), row([16], 0.7), row(bias, 0.4)], dims));
+}
+
 const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dims: [6, 6, 1, 1], perm: [0, 3, 1, 2]};
 
 module.exports = [
     ...window_cases,
+    ...[[16], [1, 16]].map((bias) => ({name: `skipped_${bias}`, graph: () => skipped(bias)})),
     {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
     {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},
     {name: 'replaceable', graph: replaceable},

@@ -163,8 +163,9 @@ void form_skip_layer_norm(ort_graph &g, int norm) {
                axis = g.attribute<std::int64_t>(norm, "axis", -1);
     if (!are_alike(g, g.input(sum, 0), g.input(sum, 1)) || (axis != -1 && axis != rank - 1))
         return;
-    const int scale = g.input(norm, 1);
-    if (scale < 0 || g.dims(scale) != memory::dims{g.last_size(g.output(sum))})
+    const int scale = g.input(norm, 1), shift = g.input(norm, 2);
+    if (scale < 0 || g.dims(scale) != memory::dims{g.last_size(g.output(sum))} ||
+        (shift >= 0 && g.rank(shift) != 1))
         return;
     node n{"SkipLayerNormalization", {g.input(sum, 0), g.input(sum, 1), scale, g.input(norm, 2)}, {}, {}};
     n.attributes["epsilon"] = g.attribute(norm, "epsilon", default_epsilon);
