@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/ort_left.hpp"
 
 namespace octet::tests {
@@ -369,6 +371,73 @@ TEST(OrtCodes, AGemmOfCodesWithAScaleOfZeroGivesZero) {
     m.output("z");
     EXPECT_EQ(operators_left(m), "QuantizeLinear QGemm");
     EXPECT_EQ(computed(m), std::vector<float>(12));
+}
+
+/// Dequantized constants, what moves their elements, and a reader.
+b moved_constants(const char *op) {
+    b m(17);
+    m.constant<std::int8_t>("codes", {4, 6}, std::vector<std::int8_t>(24, 3));
+    m.scalar<float>("scale", 0.01f);
+    m.scalar<std::int8_t>("zero", 1);
+    m.node("DequantizeLinear", {"codes", "scale", "zero"}, {"w"});
+    m.constant<std::int64_t>("sizes", {2}, {6, 4});
+    m.node(op, std::string(op) == "Reshape" ? b::names{"w", "sizes"} : b::names{"w"}, {"moved"});
+    m.input<float>("in", {3, 6});
+    m.node("MatMul", {"in", "moved"}, {"y"});
+    m.output("y");
+    return m;
+}
+
+TEST(OrtCodes, NoPairFollowsConstantsPastAReshape) {
+    EXPECT_EQ(operators_left(moved_constants("Reshape")), "DequantizeLinear Reshape MatMul");
+    EXPECT_EQ(operators_left(moved_constants("Transpose")), "MatMulNBits"); // another transformer moves it up
+}
+
+/// A pair behind what moves the elements of s8 codes that have no zero point has none, either, and so writes u8.
+TEST(OrtCodes, APairWithoutAZeroPointLosesWhatIsNegative) {
+    b m(17);
+    m.input<float>("in", {2, 6});
+    m.scalar<float>("scale", 0.01f);
+    m.scalar<std::int8_t>("zero", 0);
+    m.node("QuantizeLinear", {"in", "scale", "zero"}, {"codes"});
+    m.node("DequantizeLinear", {"codes", "scale"}, {"x"});
+    m.constant<std::int64_t>("sizes", {2}, {4, 3});
+    m.node("Reshape", {"x", "sizes"}, {"moved"});
+    m.node("Neg", {"moved"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(operators_left(m),
+              "QuantizeLinear DequantizeLinear Reshape QuantizeLinear DequantizeLinear Neg");
+    const std::vector<float> y = computed(m);
+    EXPECT_LT(*std::min_element(y.begin(), y.end()), -0.1f);
+    EXPECT_EQ(*std::max_element(y.begin(), y.end()), 0.f);
+}
+
+TEST(OrtCodes, AMaxPoolOfAnEarlyOperatorSetStaysOnFloats) {
+    for (const std::int64_t opset : {11, 12}) {
+        b m(opset);
+        m.input<float>("in", {1, 2, 4, 4});
+        add_pair(m, "in", {"x", 0.02f, 128});
+        onnx_builder::set(m.node("MaxPool", {"x"}, {"p"}), "kernel_shape", b::dims{2, 2});
+        add_pair(m, "p", {"y", 0.02f, 128});
+        m.output("y");
+        EXPECT_EQ(operators_left(m),
+                  opset == 11 ? "QuantizeLinear DequantizeLinear MaxPool QuantizeLinear DequantizeLinear"
+                              : "QuantizeLinear MaxPool DequantizeLinear");
+    }
+}
+
+TEST(OrtCodes, AProductOfBlocksTakesABiasThatIsDequantized) {
+    b m(17);
+    m.input<float>("in", {3, 4});
+    m.constant<std::int8_t>("codes", {4, 2}, {1, -2, 3, 4, -5, 6, 7, 8});
+    m.scalar<float>("scale", 0.01f);
+    m.node("DequantizeLinear", {"codes", "scale"}, {"w"});
+    m.constant<std::uint8_t>("bias_codes", {2}, {30, 200});
+    add_parameters(m, {"bias", 0.02f, 128});
+    m.node("DequantizeLinear", {"bias_codes", "bias_scale", "bias_zero"}, {"bias"});
+    m.node("Gemm", {"in", "w", "bias"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(operators_left(m), "DequantizeLinear MatMulNBits");
 }
 
 } // namespace

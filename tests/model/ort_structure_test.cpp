@@ -199,5 +199,25 @@ TEST(OrtStructure, ChannelsOfAGroupAreAProductOfMatrices) {
     }
 }
 
+/// A root that a network computes from sizes is a constant where all sizes of that tensor are in the file.
+TEST(OrtStructure, AFactorOfSizesIsComputedWhereOneOfThemIsOpen) {
+    for (const bool is_open : {true, false}) {
+        onnx_builder m(17);
+        m.input<float>("x", {is_open ? -1 : 4, 6});
+        m.constant<float>("w", {6, 3}, waves(18, 0.9f));
+        m.scalar<std::int64_t>("last", 1);
+        m.node("MatMul", {"x", "w"}, {"product"});
+        m.node("Shape", {"x"}, {"sizes"});
+        m.node("Gather", {"sizes", "last"}, {"columns"});
+        m.set(m.node("Cast", {"columns"}, {"number"}), "to", std::int64_t{onnx::TensorProto::FLOAT});
+        m.node("Sqrt", {"number"}, {"root"});
+        m.node("Div", {"product", "root"}, {"y"});
+        m.output("y");
+        network_options options;
+        options.shapes["x"] = {4, 6};
+        EXPECT_EQ(sorted_operators(m, options), is_open ? (names{"Div", "MatMul"}) : names{"FusedMatMul"});
+    }
+}
+
 } // namespace
 } // namespace octet::tests

@@ -159,6 +159,37 @@ function skipped(bias) {
     return finished(g, g.node('LayerNormalization', [g.node('Add', [x, z], dims), row([16], 0.7), row(bias, 0.4)], dims));
 }
 
+/// Constants in codes, what moves their elements, and a product.
+function moved_constants(op, type) {
+    const g = new graph(17), x = g.input([3, 6]), codes = g.constant(type, [4, 6], wave([4, 6], 0.7).map((v) => Math.round(50 + 40 * v)));
+    const w = g.node('DequantizeLinear', [codes, g.constant('f32', [], [0.02]), g.constant(type, [], [50])], [4, 6]);
+    const moved = op === 'Reshape' ? g.node(op, [w, g.constant('s64', [2], [6, 4])], [6, 4]) : g.node(op, [w], [6, 4], {perm: [1, 0]});
+    return finished(g, g.node('MatMul', [x, moved], [3, 4]));
+}
+
+/// Scores divided by the root of a size.
+function divided_by_size(is_open) {
+    const g = new graph(17), x = g.input([4, 10], is_open ? ['n'] : []), dims = [4, 6];
+    const size = g.node('Gather', [g.node('Shape', [x], [2]), g.constant('s64', [], [1])], []);
+    const root = g.node('Sqrt', [g.node('Cast', [size], [], {to: 1})], []);
+    return finished(g, g.node('Div', [g.node('MatMul', [x, floats(g, [10, 6])], dims), root], dims));
+}
+
+/// Averages that count their padding, with a last window that reaches beyond it.
+function averages(opset) {
+    const g = new graph(opset), x = g.input([1, 3, 8, 7]), attributes = {kernel_shape: [3, 3], strides: [2, 2], ceil_mode: 1, count_include_pad: 1};
+    return finished(g, g.node('AveragePool', [x], [1, 3, 4, 3], attributes));
+}
+
+/// Floats by a matrix in codes, and a row in codes.
+function row_in_codes() {
+    const g = new graph(17), x = g.input([3, 40]), number = (value) => g.constant('f32', [], [value]);
+    const codes = (dims) => g.constant('s8', dims, wave(dims, 0.7).map((v) => Math.round(90 * v)));
+    const w = g.node('DequantizeLinear', [codes([40, 6]), number(0.013)], [40, 6]);
+    const row = g.node('DequantizeLinear', [codes([6]), number(0.02)], [6]);
+    return finished(g, g.node('Add', [g.node('MatMul', [x, w], [3, 6]), row], [3, 6]));
+}
+
 const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dims: [6, 6, 1, 1], perm: [0, 3, 1, 2]};
 
 module.exports = [
@@ -171,6 +202,11 @@ module.exports = [
     {name: 'normalization_behind_moves', graph: () => moved_normalization(13, [flat, turned])},
     {name: 'normalization_of_rows', graph: () => moved_normalization(13, [{op: 'Transpose', dims: [6, 6], perm: [1, 0]}])},
     {name: 'unread', graph: unread},
+    ...['Reshape', 'Transpose'].flatMap((op) => ['u8', 's8'].map((type) => (
+        {name: `constants_${op}_${type}`, graph: () => moved_constants(op, type)}))),
+    ...[true, false].map((is_open) => ({name: `divided_by_size_${is_open ? 'open' : 'fixed'}`, graph: () => divided_by_size(is_open)})),
+    {name: 'row_in_codes', graph: row_in_codes},
+    ...[11, 17, 19].map((opset) => ({name: `averages_${opset}`, graph: () => averages(opset)})),
     ...['sum', 'norm', 'erf', 'half', 'gelu', 'moved', 'product', 'scaled'].flatMap((what) => [true, false].map((is_open) => (
         {name: `sizes_of_${what}_${is_open ? 'open' : 'fixed'}`, graph: () => sizes_of(what, is_open)}))),
     {name: 'vector_by_matrix', graph: vector_by_matrix},

@@ -313,6 +313,9 @@ private:
     /// Sums in blocks are in the order of the window; kernels for vectors have others.
     void average(int i) {
         constexpr std::int64_t plain_opset = 19; ///< from which on ONNX Runtime has a loop instead
+        const bool is_plain = g_.get_graph().opset >= plain_opset ||
+                              (g_.attribute<std::int64_t>(i, "ceil_mode", 0) != 0 &&
+                               g_.attribute<std::int64_t>(i, "count_include_pad", 0) != 0);
         const int x = g_.input(i, 0);
         const std::size_t rank = g_.rank(x);
         const bool is_global = g_.is(i, "GlobalAveragePool");
@@ -323,7 +326,7 @@ private:
                 g_.set_attribute(i, images_in_blocks, std::int64_t{1});
             return;
         }
-        if (!is_global && g_.get_graph().opset < plain_opset)
+        if (!is_global && !is_plain)
             g_.set_attribute(i, pooled_by_vectors, std::int64_t{1});
     }
 

@@ -239,6 +239,7 @@ sized_constants fold_integers(graph &g) {
         if (!facts_of("onnx", n.op).is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)
             folded.open_dims.emplace(sizes, std::move(open));
         folded.tensors.insert(sizes);
+        folded.in_order.push_back(sizes);
     }
     g.nodes = std::move(kept);
     return folded;

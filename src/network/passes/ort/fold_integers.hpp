@@ -30,6 +30,9 @@ struct size_node {
 /// Constants that a network computes from sizes of its tensors.
 struct sized_constants {
     std::set<int> tensors;
+    std::vector<int> in_order; ///< the same, as they were computed
+    /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of the tensor whose sizes they are.
+    std::set<int> open_floats;
     std::map<int, size_node> nodes; ///< by what they wrote
     /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed end).
     std::map<int, std::vector<bool>> open_dims;

@@ -16,7 +16,7 @@ using symbols = std::vector<int>; ///< one per dimension
 class open_sizes {
 public:
     open_sizes(const graph &g, const sized_constants &sized)
-        : g_(g), sized_(sized), values_{sized.tensors, {}, {}}, all_(g.tensors.size()) {}
+        : g_(g), sized_(sized), values_{sized.tensors, {}, {}, {}, {}}, all_(g.tensors.size()) {}
 
     std::vector<symbols> find() {
         std::map<std::string, int> names;
@@ -362,6 +362,26 @@ void ort_graph::find_symbols() {
     const std::vector<tensor> &all = get_graph().tensors;
     if (std::any_of(all.begin(), all.end(), [](const tensor &t) { return !t.dim_names.empty(); }))
         symbols_ = open_sizes(get_graph(), from_sizes_ ? *from_sizes_ : none).find();
+}
+
+std::set<int> ort_graph::floats_of_open_sizes() const {
+    std::set<int> open, floats;
+    if (!from_sizes_)
+        return floats;
+    for (const int t : from_sizes_->in_order) {
+        const size_node *const n = sizes_of(t);
+        if (!n)
+            continue;
+        const bool is_dims = facts_of("onnx", n->computing.op).is_known_from_dims;
+        const std::vector<int> &inputs = n->computing.inputs;
+        if (!std::any_of(inputs.begin(), inputs.end(),
+                         [&](int x) { return x >= 0 && (is_dims ? !is_known(x) : open.count(x) != 0); }))
+            continue;
+        open.insert(t);
+        if (is_float(t))
+            floats.insert(t);
+    }
+    return floats;
 }
 
 bool ort_graph::has_rank(int t) const { return rank(t) == 0 || symbol(t, 0) != of_unknown_rank; }

@@ -82,7 +82,10 @@ public:
     dim_t last_size(int t) const { return rank(t) == 0 ? -1 : dims(t).back(); }
     bool is_float(int t) const { return t >= 0 && type(t) == data_type::f32; }
     /// Whether the value is in the file and nobody can give another one.
-    bool is_constant(int t) const { return t >= 0 && tensor_at(t).is_constant && !tensor_at(t).is_variable; }
+    bool is_constant(int t) const {
+        return t >= 0 && tensor_at(t).is_constant && !tensor_at(t).is_variable &&
+               !(from_sizes_ && from_sizes_->open_floats.count(t) != 0);
+    }
     bool is_float_constant(int t) const { return is_float(t) && is_constant(t); }
     std::vector<float> values(int t) const { return values_of<float>(tensor_at(t)); }
 
@@ -106,6 +109,8 @@ public:
     }
     /// Whether a constant is one that the network computes from open sizes.
     bool is_sized(int t) const { return from_sizes_ && from_sizes_->tensors.count(t) != 0; }
+    /// `sized_constants::open_floats`, as the graph is now.
+    std::set<int> floats_of_open_sizes() const;
     /// The node that computed such a constant; null.
     const size_node *sizes_of(int t) const {
         if (!from_sizes_)

@@ -35,8 +35,7 @@ void form_product_of_blocks(ort_graph &g, int i) {
         (g.is(i, "Gemm") && !is_plain_gemm(g, i)))
         return;
     const auto w = matrix_of_codes(g, g.input(i, 1));
-    if (!w || (bias >= 0 && (g.dims(bias) != memory::dims{g.size(w->codes, 1)} ||
-                             g.writer(bias, "DequantizeLinear") >= 0)))
+    if (!w || (bias >= 0 && g.dims(bias) != memory::dims{g.size(w->codes, 1)}))
         return;
     const std::vector<int> &readers = g.consumers(g.output(i));
     if (std::any_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "QuantizeLinear"); }))

@@ -80,8 +80,10 @@ public:
         }
     }
 
-    /// Behind each, down from a DequantizeLinear.
+    /// Behind each, down from a DequantizeLinear of computed codes.
     void go_down(int dq) {
+        if (g_.is_constant(g_.input(dq, 0)))
+            return;
         std::vector<int> waiting = {dq};
         while (!waiting.empty()) {
             const int from = waiting.back();
@@ -110,7 +112,9 @@ private:
     }
     int add_codes(int real, int like) {
         tensor t = g_.tensor_at(real);
-        t.type = g_.is(like, "QuantizeLinear") ? g_.type(g_.output(like)) : g_.type(g_.input(like, 0));
+        t.type = g_.is(like, "QuantizeLinear") ? g_.type(g_.output(like))
+                 : g_.input(like, 2) < 0       ? data_type::u8 // of a QuantizeLinear without a zero point
+                                               : g_.type(g_.input(like, 0));
         t.is_constant = false;
         t.data = {};
         return g_.add_tensor(std::move(t));
@@ -199,19 +203,18 @@ void dequantize_where(ort_graph &g) {
 
 namespace {
 
-/// A zero point that is known and common to all elements.
+/// A zero point that is known and common to all elements; of a DequantizeLinear it may be left out.
 bool has_signed_zero_point(const ort_graph &g, int i) {
     const int z = g.input(i, 2);
-    return z >= 0 && g.is_constant(z) && g.type(z) == data_type::s8 && g.tensor_at(z).data.size() == 1;
+    if (z < 0)
+        return g.is(i, "DequantizeLinear") && g.type(g.input(i, 0)) == data_type::s8;
+    return g.is_constant(z) && g.type(z) == data_type::s8 && g.tensor_at(z).data.size() == 1;
 }
 
-/// The zero point that stands for the same number.
-void add_128(ort_graph &g, int i) {
-    tensor t = g.tensor_at(g.input(i, 2));
-    t.type = data_type::u8;
-    t.data = std::vector<std::uint8_t>{static_cast<std::uint8_t>(t.data[0] ^ 0x80)};
+void set_zero_point(ort_graph &g, int i, int t) {
     node n = g.at(i);
-    n.inputs[2] = g.add_tensor(std::move(t));
+    n.inputs.resize(3, -1);
+    n.inputs[2] = t;
     n.attributes.erase("output_dtype");
     g.replace(i, std::move(n));
 }
@@ -227,8 +230,12 @@ void make_unsigned(ort_graph &g) {
         if (dq < 0 || !has_signed_zero_point(g, q) || !has_signed_zero_point(g, dq) ||
             g.zero_point_of(g.written(q)) != g.zero_point_of(g.read(dq)))
             return;
-        add_128(g, q);
-        add_128(g, dq);
+        tensor z = g.tensor_at(g.input(q, 2));
+        z.type = data_type::u8;
+        z.data = std::vector<std::uint8_t>{static_cast<std::uint8_t>(z.data[0] ^ 0x80)}; // + 128
+        const int unsigned_zero = g.add_tensor(std::move(z));
+        set_zero_point(g, q, unsigned_zero);
+        set_zero_point(g, dq, unsigned_zero);
         g.set_attribute(dq, made_unsigned, std::int64_t{1});
         g.get_graph().tensors[static_cast<std::size_t>(codes)].type = data_type::u8;
     });

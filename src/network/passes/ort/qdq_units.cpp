@@ -256,7 +256,9 @@ private:
             return g_.set_input(i, 0, x->codes);
         const bool mixes = g_.is(i, "Resize") && // then it stays on floats
                            g_.attribute<std::string>(i, "mode", "nearest") != "nearest";
-        if (operators.count(g_.at(i).op) == 0 || mixes)
+        constexpr std::int64_t pool_opset = 12;
+        const bool is_early = g_.is(i, "MaxPool") && g_.get_graph().opset < pool_opset;
+        if (operators.count(g_.at(i).op) == 0 || mixes || is_early)
             return;
         const int quantizer = quantizer_of(i);
         if (quantizer < 0 || !x || !are_a_pair(*x, g_.written(quantizer)))

@@ -114,7 +114,9 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
     keep_unread(g);
     std::set<int> folded;
     std::optional<ort_graph> editor;
-    editor.emplace(g, evaluate, &from_sizes, is_int8_allowed, &folded);
+    sized_constants sized = from_sizes;
+    editor.emplace(g, evaluate, &sized, is_int8_allowed, &folded);
+    sized.open_floats = editor->floats_of_open_sizes();
     for (const stage_facts &now : stages) {
         bool has_changed = true;
         for (int step = now.first_step; has_changed && step < now.first_step + now.most_steps; step++) {
@@ -126,7 +128,7 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
                 if (!editor->finish())
                     continue;
                 count_change(g);
-                editor.emplace(g, evaluate, &from_sizes, is_int8_allowed, &folded);
+                editor.emplace(g, evaluate, &sized, is_int8_allowed, &folded);
                 has_changed = true;
                 history.passes.push_back(std::string(now.name) + "." + std::to_string(step) + " " + t.name);
             }
