@@ -78,7 +78,7 @@ def naming(tree):
 def files_of_primitive(root, name):
     """(in the library and the command, in the doors): files whose code names the operation, its problem or its kind."""
     pattern = re.compile(rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
-                         rf'dnnl_{name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
+                         rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
     listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True, check=True)
     users = ("src/network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
     found = []

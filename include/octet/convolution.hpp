@@ -13,7 +13,7 @@ struct OCTET_API convolution_desc {
                      const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
                      const memory::dims &padding_l, const memory::dims &padding_r,
                      padding_kind padding = padding_kind::zero);
-    /// The same without a bias.
+    /// A description without a bias.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
                      const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
@@ -85,7 +85,7 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
 /// Outside the image src equals src_zp, so taps there add nothing. The accumulator wraps modulo 2^32;
 /// `accumulator_range` tells whether it can.
 ///
-/// Of f32 src and weights, acc = 0, then acc = fma(src, weights, acc) for kd, kh, kw, ic in this nesting, each
+/// With f32 src and weights, acc = 0, then acc = fma(src, weights, acc) for kd, kh, kw, ic in this nesting, each
 /// ascending, and with src 0 outside the image: every machine, thread count and layout gives the same bytes. Rules are
 /// f32 (the default), f32_v3 and, without bias, ort_f32; there are no zero points of src and weights.
 ///

@@ -30,7 +30,7 @@ public:
     default_float_environment &operator=(const default_float_environment &) = delete;
 
 private:
-    /// Of the psABI: all exceptions masked, rounding to nearest, neither FTZ nor DAZ.
+    /// The value that the psABI asks for: all exceptions masked, rounding to nearest, neither FTZ nor DAZ.
     static constexpr unsigned mxcsr_default = 0x1f80, sticky_flags = 0x3f;
     const unsigned before_;
 };

@@ -65,7 +65,7 @@ struct node {
     /// Operators applied in turn to every result before it is stored; `network` puts them here. The last one's
     /// output is the node's, and what they read from elsewhere is among `inputs`.
     std::vector<node> fused = {};
-    /// Of a fused operator: which of its inputs is the result so far, which no buffer holds, and which lies in
+    /// For a fused operator: which of its inputs is the result so far, which no buffer holds, and which lies in
     /// the buffer of the output (-1: none, it is a function of single codes).
     ///@{
     int result_input = 0, stored_input = -1;

@@ -11,7 +11,7 @@ inline namespace v0 {
 ///
 /// Shapes   src {[B…,] M, K}, weights {[B…,] K, N}, dst {[B…,] M, N}, 2 to 6 dimensions; a batch dimension
 ///          of src or weights may be 1 and is broadcast. Bias has dst's rank, each dimension 1 or dst's.
-/// Of f32 src and weights, acc = fma(src, weights, acc) for k ascending, from 0; see convolution_forward.
+/// With f32 src and weights, acc = fma(src, weights, acc) for k ascending, from 0; see convolution_forward.
 ///
 /// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
 ///          dst u8, s8, s32 or f32.

@@ -330,8 +330,8 @@ struct refused_node {
 /// All nodes for which a network of the graph would be refused, in the order of their numbers; none: it would not be. Weights
 /// are not packed. A size that is still open is 16. Throws octet::error for what is wrong with the graph and no node's fault.
 OCTET_API std::vector<refused_node> refused_nodes(model::graph g, const network_options &options = {});
-/// The same for a file, also for one that `network` does not read since it has operators that Octet lacks. Throws octet::error
-/// for one that cannot be read.
+/// All nodes of a file for which a network would be refused, also of one that `network` does not read since it has operators that
+/// Octet lacks. Throws octet::error for a file that cannot be read.
 OCTET_API std::vector<refused_node> refused_nodes(const std::string &path,
                                                   const network_options &options = {});
 

@@ -66,7 +66,7 @@ OCTET_C_API const char *octet_cpu_isa(void);
 OCTET_C_API octet_status octet_set_max_cpu_isa(const char *name);
 /// Threads that a run may use; 0: as many as the process may use.
 OCTET_C_API octet_status octet_threads(int *threads);
-/// The same for networks created from now on, 0 to 4096.
+/// Sets the threads that a run of networks created from now on may use, 0 to 4096.
 OCTET_C_API octet_status octet_set_threads(int threads);
 
 // ---- Options: how a network is made. Each has a default; a null pointer stands for all of them.
@@ -112,7 +112,7 @@ typedef struct octet_tensor octet_tensor;
 /// lives. `options` may be null.
 OCTET_C_API octet_status octet_network_create(octet_network **network, const char *path,
                                               const octet_options *options);
-/// The same for a file in memory, which errors call `name`. The bytes are not needed afterwards.
+/// Makes a network of a file in memory, which errors call `name`. The bytes are not needed afterwards.
 OCTET_C_API octet_status octet_network_create_from_memory(octet_network **network, const void *bytes,
                                                           size_t size, const char *name,
                                                           const octet_options *options);
@@ -134,7 +134,7 @@ OCTET_C_API octet_status octet_network_resize(octet_network *network, const octe
 /// bound; null: the network's own again.
 OCTET_C_API octet_status octet_network_bind_input(octet_network *network, size_t index, const void *bytes,
                                                   size_t size);
-/// The same for an output, which is written there.
+/// Binds the buffer that runs write an output to; null: the network's own again.
 OCTET_C_API octet_status octet_network_bind_output(octet_network *network, size_t index, void *bytes,
                                                    size_t size);
 

@@ -139,7 +139,7 @@ public:
         int arg;      ///< OCTET_ARG_*
         void *handle; ///< the buffer
     };
-    /// The same for those who keep buffers themselves, without a map and descriptors that are compared: an argument that
+    /// Executes for those who keep buffers themselves, without a map and descriptors that are compared: an argument that
     /// is missing or null is still refused, and so are inputs that share bytes with dst; sizes are the caller's word.
     /// With run-time sizes it is a call of `at_sizes(…)`, which knows them.
     void execute(const stream &s, const argument *args, std::size_t count) const;

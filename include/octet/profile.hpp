@@ -19,7 +19,7 @@ struct profile_entry {
     std::string op;        ///< the framework's name: "CONV_2D"
     std::string condition; ///< on types, scales and constants; empty: always
     std::string kernel;    ///< what runs it there: "XNNPACK", "LiteRT's optimized kernel", …
-    /// Of sums of products, and of what else the rule names alone; empty where `arithmetic` is all that names it.
+    /// The rule of sums of products, and of what else it names alone; empty where `arithmetic` is all that names it.
     std::optional<requantization_rule> rule;
     std::string arithmetic; ///< the formula, in the notation of doc/arithmetic.md
     std::string derivation; ///< of its multipliers from scales; empty: it has none

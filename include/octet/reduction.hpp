@@ -10,7 +10,7 @@ inline namespace v0 {
 ///   max, min, sum, mul; mean: sum / n
 ///   norm_lp_*: r^(1/p), norm_lp_power_p_*: r, with r = max(Σ |x|^p, epsilon) for *_max, Σ |x|^p + epsilon for *_sum
 ///
-/// Of the n elements of a result, numbered in row-major order, element i goes to lane i mod 16, in ascending order; then
+/// A result has n elements in row-major order: element i goes to lane i mod 16, in ascending order; then
 /// the lanes are reduced by halves. So every instruction set, thread count and layout gives the same bytes. All in f32;
 /// powers other than 1 and 2 and their roots are those of eltwise_pow (doc/eltwise.md). max and min are
 /// binary_max(accumulator, x) and start from the infinities; with NaN they give x.

@@ -32,7 +32,7 @@ struct OCTET_API reorder : public primitive {
         primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr = {},
                        bool allow_empty = false);
         ///@}
-        /// The same with the arguments in the order that oneDNN's page on quantization prints.
+        /// Takes the arguments in the order that oneDNN's page on quantization prints.
         ///@{
         primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst,
                        const engine &dst_engine, const primitive_attr &attr = {}, bool allow_empty = false);

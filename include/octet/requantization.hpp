@@ -32,7 +32,7 @@ enum class requantization_rule {
     tflite_2step,
     /// TFLite built with TFLITE_SINGLE_ROUNDING: (acc*q + 2^(30-e)) >> (31-e).
     tflite_single_rounding,
-    /// The same formula; ruy and SNPS-Caffe's per-channel convolution.
+    /// The formula of tflite_single_rounding in ruy and SNPS-Caffe's per-channel convolution.
     tflite_1step,
     /// Caffe2, QNNPACK: as tflite_2step, with a right shift and multipliers below 1.
     caffe2_2step,
@@ -183,6 +183,10 @@ OCTET_API const char *to_string(rule_parameters parameters);
 /// True if what comes to the post-ops, once rounded, is the code less the destination's zero point, whatever that is; `f32`
 /// and `onnx_f64` round after the zero point is added, and `f32_v3` scales to codes behind the post-ops.
 OCTET_API bool rounds_before_zero_point(requantization_rule rule);
+
+/// True if the multiplier is the bits of a factor in f32, as `from_float` takes it: the framework's product of scales and quotient are
+/// in f32 (`caffe2_f32`).
+OCTET_API bool derives_from_f32(requantization_rule rule);
 
 /// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.
 ///@{

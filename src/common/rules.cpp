@@ -27,6 +27,11 @@ bool rounds_before_zero_point(requantization_rule rule) {
     return impl::is_float(rule) ? facts.f32.rounds_before_zero_point : !facts.real.adds_zero_point;
 }
 
+bool derives_from_f32(requantization_rule rule) {
+    const impl::multiplier_derivation how = impl::facts_of(rule).fixed_point.derivation;
+    return how == impl::multiplier_derivation::f32_times_128 || how == impl::multiplier_derivation::f32_bits;
+}
+
 const char *to_string(requantization_rule rule) {
     return impl::is_rule(rule) ? impl::facts_of(rule).name : "unknown";
 }

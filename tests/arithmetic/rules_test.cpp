@@ -48,6 +48,21 @@ TEST(Rules, HaveTheFactsOfTheirParameters) {
     }
 }
 
+/// Rules that take the bits of a float give a double and the float next to it one multiplier; all others tell them apart or have
+/// fewer bits.
+TEST(Rules, DeriveFromF32WhereTheFactorIsRoundedFirst) {
+    std::set<std::string> names;
+    for (const requantization_rule rule : all_requantization_rules()) {
+        if (!derives_from_f32(rule))
+            continue;
+        names.insert(to_string(rule));
+        EXPECT_EQ(from_double(rule, 0.1), from_float(rule, 0.1f)) << to_string(rule);
+        EXPECT_EQ(from_double(rule, 0.1), from_double(rule, 0.1 + 0x1p-40)) << to_string(rule);
+    }
+    EXPECT_EQ(names, (std::set<std::string>{"caffe2_2step", "qnnpack_avgpool", "xnnpack_rndnu"}));
+    EXPECT_FALSE(derives_from_f32(behind_last));
+}
+
 /// One quarter as a multiplier, by the meaning that the table gives its shift: so far from ties that every
 /// rounding agrees, but the product in 32 bits would wrap with 24-bit multipliers.
 TEST(Rules, ShiftMeansWhatTheTableSays) {

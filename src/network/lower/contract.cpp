@@ -24,13 +24,11 @@ int mask_of(const accumulator &acc, int channel_mask) {
 }
 
 std::vector<fixed_point_multiplier> multipliers(rule r, const accumulator &acc) {
-    // QNNPACK's and XNNPACK's rules take the bits of a float32 factor.
-    const bool takes_f32 = r == rule::caffe2_2step || r == rule::qnnpack_avgpool || r == rule::xnnpack_rndnu;
-    const auto factors = real_multipliers(takes_f32 ? scale_derivation::caffe2_f32 : acc.derivation, acc);
+    const auto factors =
+        real_multipliers(derives_from_f32(r) ? scale_derivation::caffe2_f32 : acc.derivation, acc);
     std::vector<fixed_point_multiplier> result;
     for (std::size_t i = 0; i < factors.size(); i++)
         result.push_back(needs_magnitudes(r) ? legacy_scale_multiplier(factors[i], acc.magnitudes.at(i))
-                         : takes_f32         ? from_float(r, static_cast<float>(factors[i]))
                                              : from_double(r, factors[i]));
     return result;
 }
