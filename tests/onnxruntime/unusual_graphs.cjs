@@ -152,6 +152,17 @@ const window_cases = ['AveragePool', 'MaxPool'].flatMap((op) => [11, 19].flatMap
     [[1, 6, 5, 6, 7], [2, 3, 3], {strides: [1, 2, 1], pads: [0, 1, 1, 1, 1, 0]}],
 ].map(([dims, kernel, more = {}]) => ({name: `windows_${op}_${opset}_${dims.join('x')}_${kernel.join('x')}`, graph: () => windows(op, opset, dims, kernel, more)}))));
 
+/// Averages of nothing but -0.
+function averages_of_zeros(opset, dims, kernel, more) {
+    const zeros = windows('AveragePool', opset, dims, kernel, more);
+    for (const x of zeros.inputs) x.values = x.values.map(() => 0);
+    return zeros;
+}
+const zero_cases = [11, 19].flatMap((opset) => [
+    [[1, 20, 5, 6], [1, 1]], [[1, 20, 5, 6], [3, 3], {pads: [1, 1, 1, 1]}], [[1, 20, 5, 6], [5, 6]], [[1, 20, 9, 10], [3, 3], {strides: [3, 3]}], [[1, 20, 11], [3]],
+    [[1, 6, 3, 3, 3], [2, 2, 2]],
+].map(([dims, kernel, more = {}]) => ({name: `zeros_${opset}_${dims.join('x')}_${kernel.join('x')}`, graph: () => averages_of_zeros(opset, dims, kernel, more)})));
+
 /// A sum before a LayerNormalization whose bias has one dimension more, or not.
 function skipped(bias) {
     const g = new graph(17), dims = [2, 3, 16], x = g.input(dims), z = g.input(dims);
@@ -194,6 +205,7 @@ const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dim
 
 module.exports = [
     ...window_cases,
+    ...zero_cases,
     ...[[16], [1, 16]].map((bias) => ({name: `skipped_${bias}`, graph: () => skipped(bias)})),
     {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
     {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},

@@ -15,7 +15,7 @@ namespace {
 
 /// What is reduced: `first`, then `of(so far, element)`.
 struct sum {
-    static constexpr float first = -0.f; // so that zeros keep their sign
+    static constexpr float first = 0.f;
     static float of(float r, float v) { return r + v; }
 };
 /// As instructions for vectors have it: a NaN in what is so far goes.
@@ -115,7 +115,7 @@ void reduce_in_order(const image_axes &a, const float *image, const axis::window
 }
 
 /// Columns of a window, which `columns` holds for all positions and the padding, then what is in the row. Columns of an image of two
-/// dimensions begin with their first element, also where that is negative infinity or NaN.
+/// dimensions begin with their first element, also where that is negative infinity, NaN or -0.
 template <typename Op, typename Tail>
 void reduce_rows_first(const image_axes &a, const float *image, const axis::window &d, const axis::window &h,
                        float *columns, float *y) {
