@@ -32,7 +32,8 @@ template <typename Load> void load_file(const char *what, const std::string &pat
     try {
         load();
     } catch (const std::exception &e) {
-        throw error(status::invalid_arguments, path + ": cannot be read as " + what + " in PEM: " + e.what());
+        throw error(status::invalid_arguments,
+                    "TLS: " + path + ": cannot be read as " + what + " in PEM: " + e.what());
     }
 }
 
