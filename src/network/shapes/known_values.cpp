@@ -200,8 +200,7 @@ result non_zero(const known_node &n) {
     for (const double v : n.input(0)) {
         for (std::size_t d = 0; v != 0 && d < x.size(); d++)
             places[d].push_back(static_cast<double>(at[d]));
-        for (std::size_t d = x.size(); d-- > 0 && ++at[d] == x[d];)
-            at[d] = 0;
+        next_index(at, x);
     }
     known_values all;
     for (const known_values &of_one : places)

@@ -83,11 +83,16 @@ mask_form form_of(const lowering &l, const memory::dims &scores) {
 
 std::unique_ptr<step> lower_attention_mask(const lowering &l) {
     const memory::dims scores = l.input(1).dims, &y = l.output({data_type::f32}).dims;
-    const mask_form form = form_of(l, scores);
-    const bool is_causal = l.integer("unidirectional", 0) != 0 && scores.size() == 4 && scores[2] > 1;
-    const dim_t rows = is_causal || form == mask_form::pairs ? scores.at(2) : 1;
-    if (scores.size() != 4 || y != memory::dims{scores[0], 1, rows, scores[3]})
+    const auto refuse_shape = [&] {
         refuse("scores " + to_text(scores) + " and their mask do not give " + to_text(y));
+    };
+    if (scores.size() != 4)
+        refuse_shape();
+    const mask_form form = form_of(l, scores);
+    const bool is_causal = l.integer("unidirectional", 0) != 0 && scores[2] > 1;
+    const dim_t rows = is_causal || form == mask_form::pairs ? scores[2] : 1;
+    if (y != memory::dims{scores[0], 1, rows, scores[3]})
+        refuse_shape();
     const dim_t given = l.has_input(0) ? element_count(l.input(0).dims) : 0;
     if ((form == mask_form::ends && given < scores[0]) ||
         (form == mask_form::pairs && given != scores[0] * scores[2] * scores[3]))

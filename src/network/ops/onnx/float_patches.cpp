@@ -52,13 +52,18 @@ private:
     bool are_rows_ = false;
 };
 
-/// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside. Returns the end of what is written.
+/// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside, and everywhere without a row. Returns
+/// the end of what is written.
 float *copy_row(const patch_windows::axis &a, const float *row, dim_t first, dim_t distance, dim_t count,
                 float *to) {
     const auto before = [&](dim_t position) { // how many lie before it
         return first >= position ? 0 : std::min(count, (position - first + distance - 1) / distance);
     };
-    const dim_t begin = row ? before(0) : count, end = row ? std::max(begin, before(a.in)) : count;
+    if (!row) {
+        std::fill_n(to, count, 0.f);
+        return to + count;
+    }
+    const dim_t begin = before(0), end = std::max(begin, before(a.in));
     std::fill_n(to, begin, 0.f);
     if (distance * a.memory == 1)
         std::copy_n(row + first + begin, end - begin, to + begin);
@@ -85,8 +90,7 @@ float *copy_window(const patch_windows::axis *a, const float *channel, const dim
             for (dim_t i = 0; i < a[2].kernel; i++)
                 *to++ = row[(first + i * a[2].step) * a[2].memory];
         else
-            for (dim_t i = 0, p = first; i < a[2].kernel; i++, p += a[2].step)
-                *to++ = row && p >= 0 && p < a[2].in ? row[p * a[2].memory] : 0.f;
+            to = copy_row(a[2], row, first, a[2].step, a[2].kernel, to);
     });
     return to;
 }
