@@ -17,7 +17,8 @@ import unittest
 import numpy as np
 
 import octet
-from package_test import codes, random, tflite_2step
+from digits import codes, random
+from package_test import tflite_2step
 
 octet.set_num_threads(1)  # thousands of small calls, which would wait for each other's cores on a busy machine
 SOURCE = os.environ.get("OCTET_SOURCE_DIR", ".")

@@ -17,14 +17,7 @@ import numpy as np
 
 import octet
 from octet import arguments, comparison, contracts, drawing, network, operations, profiling
-
-DIGITS = os.path.join(os.environ.get("OCTET_SOURCE_DIR", "."), "examples", "digits")
-random = np.random.default_rng(1)
-
-
-def codes(*shape, dtype=np.int8):
-    info = np.iinfo(dtype)
-    return random.integers(info.min, info.max, shape, dtype, endpoint=True)
+from digits import DIGITS, Digits, codes, random
 
 
 def sums(x, w, stride=1, padding=0, dilation=1, groups=1):
@@ -160,13 +153,7 @@ def open_model(op, inputs):
     return field(1, 7) + field(7, graph) + field(8, field(2, 13))
 
 
-class Networks(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"))
-        cls.images = codes(20, 1, 8, 8, 1)
-        cls.expected = [cls.net(image) for image in cls.images]
-
+class Networks(Digits):
     def test_golden_outputs(self):
         with open(os.path.join(DIGITS, "digits_golden.json")) as file:
             golden = json.load(file)

@@ -11,23 +11,10 @@ import numpy as np
 
 import octet
 from octet import drawing, network
-
-DIGITS = os.path.join(os.environ.get("OCTET_SOURCE_DIR", "."), "examples", "digits")
-random = np.random.default_rng(1)
+from digits import DIGITS, Digits
 
 
-def codes(*shape, dtype=np.int8):
-    info = np.iinfo(dtype)
-    return random.integers(info.min, info.max, shape, dtype, endpoint=True)
-
-
-class Reports(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"))
-        cls.images = codes(20, 1, 8, 8, 1)
-        cls.expected = [cls.net(image) for image in cls.images]
-
+class Reports(Digits):
     def test_reports_are_html(self):
         path = os.path.join(DIGITS, "digits_int8.tflite")
         plain = octet.Network(path, fusion=False)
