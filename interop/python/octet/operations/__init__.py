@@ -19,6 +19,6 @@ from .products import (conv1d as conv1d, conv2d as conv2d, conv3d as conv3d, con
 from .windows import (avg_pool1d as avg_pool1d, avg_pool2d as avg_pool2d, avg_pool3d as avg_pool3d, max_pool1d as max_pool1d,
                       max_pool2d as max_pool2d, max_pool3d as max_pool3d, resize as resize)
 
-__all__ = ["Array", "Weights", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "concat", "conv1d", "conv2d", "conv3d",
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "concat", "conv1d", "conv2d", "conv3d",
            "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize", "eltwise", "layer_norm", "linear", "matmul", "max_pool1d",
            "max_pool2d", "max_pool3d", "prelu", "quantize", "reduce", "requantize", "resize", "softmax", "sum"]
