@@ -43,7 +43,7 @@ import os
 os.chdir({root!r})
 import numpy as np
 import octet
-from octet import compare_rules
+from octet import Weights, compare_rules, quantize_multiplier
 from octet.operations import *
 from octet.mpi import part_of
 try:
