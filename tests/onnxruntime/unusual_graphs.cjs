@@ -201,6 +201,30 @@ function row_in_codes() {
     return finished(g, g.node('Add', [g.node('MatMul', [x, w], [3, 6]), row], [3, 6]));
 }
 
+/// Instances whose first elements lie at any place in a vector of four.
+function instances(size) {
+    const g = new graph(17), dims = [2, 5, size], x = g.input(dims);
+    return finished(g, g.node('InstanceNormalization', [x, floats(g, [5]), floats(g, [5], 1.1)], dims));
+}
+
+/// A convolution's image, enlarged by whole factors: in blocks of channels. What is made of it is so, too.
+function enlarged_blocks(opset, mode, place, by_sizes, is_averaged) {
+    const g = new graph(opset), channels = is_averaged ? 16 : 20, dims = [2, channels, 12, 15];
+    const image = g.node('Conv', [g.input([2, 16, 6, 5]), floats(g, [channels, 16, 1, 1])], [2, channels, 6, 5]);
+    const scales = g.constant('f32', [4], [1, 1, 2, 3]), sizes = by_sizes ? ['', '', g.constant('s64', [4], dims)] : ['', scales];
+    const attributes = opset < 11 ? {mode} : {mode, ...(place && {coordinate_transformation_mode: place}), nearest_mode: 'floor'};
+    const large = g.node('Resize', [image, ...(opset < 11 ? [scales] : sizes)], dims, attributes);
+    return finished(g, is_averaged ? g.node('GlobalAveragePool', [large], [2, channels, 1, 1]) : large);
+}
+
+/// Images of two convolutions, joined: in blocks of channels, if each has whole ones and the axis is no negative number.
+function joined_blocks(channels, axis) {
+    const g = new graph(17), x = g.input([1, 16, 6, 5]);
+    const images = [0.9, 1.3].map((step) => g.node('Conv', [x, floats(g, [channels, 16, 1, 1], step)], [1, channels, 6, 5]));
+    const joined = g.node('Concat', images, [1, 2 * channels, 6, 5], {axis});
+    return finished(g, g.node('GlobalAveragePool', [joined], [1, 2 * channels, 1, 1]));
+}
+
 const flat = {op: 'Reshape', dims: [6, 1, 1, 6]}, turned = {op: 'Transpose', dims: [6, 6, 1, 1], perm: [0, 3, 1, 2]};
 
 module.exports = [
@@ -228,5 +252,13 @@ module.exports = [
         {name: `integer_sums_${type}_${axes}`, graph: () => integer_sums(type, axes, dims)}))),
     ...[[300, 20], [600, 150]].flatMap(([inner, columns]) => [1, 0.37].flatMap((factor) => [[1, 0], [1, 1], [0, 1]].map((transposed) => (
         {name: `transposed_${inner}_${columns}_${factor}_${transposed}`, graph: () => transposed_product(inner, columns, transposed, factor)})))),
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 18, 25, 30, 34, 41, 100, 1003].map((size) => (
+        {name: `instances_${size}`, graph: () => instances(size)})),
+    ...[10, 13, 17, 19].flatMap((opset) => ['linear', 'nearest'].flatMap((mode) => [
+        undefined, 'half_pixel', 'asymmetric', 'align_corners', 'pytorch_half_pixel',
+    ].flatMap((place) => [false, true].flatMap((by_sizes) => [false, true].map((is_averaged) => (
+        {name: `enlarged_${opset}_${mode}_${place}_${by_sizes}_${is_averaged}`,
+         graph: () => enlarged_blocks(opset, mode, place, by_sizes, is_averaged)})))))),
+    ...[[16, 1], [16, -3], [24, 1]].map(([channels, axis]) => ({name: `joined_${channels}_${axis}`, graph: () => joined_blocks(channels, axis)})),
     ...['nearest', 'linear', 'cubic'].map((mode) => ({name: `resize_${mode}`, graph: () => resize_between_pairs(mode)})),
 ];

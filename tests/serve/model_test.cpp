@@ -112,7 +112,9 @@ TEST(serve_rows, operators_of_every_family) {
         EXPECT_TRUE(little_graph({1, 4, 2, 2}, {1, 4, 2, 2}, op).is_batched()) << op;
     EXPECT_TRUE(little_graph({1, 4}, {1, 4}, "LogSoftmax").is_batched());
     EXPECT_TRUE(little_graph({1, 4}, {1, 4}, "SimplifiedLayerNormalization").is_batched());
-    EXPECT_TRUE(little_graph({1, 4}, {1}, "ReduceL2").with("axes", ints{1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 2}, {1, 2}, "ReduceL2").with("axes", ints{1}).is_batched());
+    EXPECT_FALSE(
+        little_graph({1, 4}, {1}, "ReduceL2").with("axes", ints{1}).is_batched()); // one sum is over lanes
     EXPECT_TRUE(little_graph({1, 4}, {1, 8}, "Tile").integers({1, 2}).is_batched());
     EXPECT_FALSE(little_graph({1, 4}, {1, 8}, "Tile").integers({2, 1}).is_batched());
     EXPECT_TRUE(little_graph({1, 1}, {1, 4}, "Expand").integers({1, 4}).is_batched());
@@ -147,6 +149,12 @@ TEST(serve_rows, operators_that_mix_them) {
     EXPECT_FALSE(
         little_graph({1, 6}, {1, 6}, "Elu").is_batched()); // behind groups of four it computes otherwise
     EXPECT_FALSE(little_graph({1, 6}, {1, 6}, "Max").twice().is_batched());
+    EXPECT_FALSE(little_graph({1, 3, 3}, {1, 3, 3}, "InstanceNormalization").is_batched()); // vectors of four
+    EXPECT_FALSE(little_graph({1, 3, 3}, {1, 3}, "ReduceMean").integers({-1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 5, 2}, {1, 2}, "ReduceMean").integers({1}).is_batched());
+    EXPECT_FALSE(
+        little_graph({1, 6, 2}, {1, 2}, "ReduceMean").integers({1}).is_batched()); // several add up four rows
+    EXPECT_TRUE(little_graph({1, 2, 6, 2}, {1, 2, 2}, "ReduceMean").integers({2}).is_batched());
     EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "DynamicQuantizeLinear").is_batched());
     EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "NoSuchOperator").is_batched());
     EXPECT_FALSE(little_graph({1, 4, 2}, {1, 4, 2}, "Softmax").with("axis", std::int64_t{0}).is_batched());

@@ -264,6 +264,8 @@ public:
             if (g_.is(i, "Mul") && are_in_blocks(i) &&
                 (g_.is_constant(g_.input(i, 0)) || g_.is_constant(g_.input(i, 1))))
                 return scale(i);
+            if (g_.is(i, "Resize") && in_blocks_.count(g_.input(i, 0)) != 0)
+                return enlarge(i);
             if (g_.is(i, "Conv") ? computes_in_blocks(g_.get_graph(), g_.at(i))
                                  : is_maximum_of_blocks(i) || (keeps(i) && are_in_blocks(i)))
                 in_blocks_.insert(g_.output(i));
@@ -283,9 +285,19 @@ private:
     bool keeps(int i) const {
         static const std::set<std::string> operators = {"Add", "HardSigmoid", "HardSwish", "MaxPool",
                                                         "Mul", "Relu",        "Sigmoid",   "Tanh"};
+        if (g_.is(i, "Concat"))
+            return joins_whole_blocks(i);
         if (g_.is(i, "Clip") || g_.is(i, "LeakyRelu"))
             return g_.writer(g_.input(i, 0), "Conv") >= 0 && g_.only_consumer(g_.input(i, 0)) == i;
         return operators.count(g_.at(i).op) != 0;
+    }
+    /// Along the channels, by that number of their axis.
+    bool joins_whole_blocks(int i) const {
+        const std::vector<int> &inputs = g_.at(i).inputs;
+        return g_.attribute<std::int64_t>(i, "axis", 0) == 1 &&
+               std::all_of(inputs.begin(), inputs.end(), [&](int t) {
+                   return in_blocks_.count(t) != 0 && g_.size(t, 1) % channels_of_block == 0;
+               });
     }
     /// All that is computed, and something. Sums with constants are not in blocks, products with one per channel are.
     bool are_in_blocks(int i) const {
@@ -328,6 +340,38 @@ private:
         }
         if (!is_global && !is_plain)
             g_.set_attribute(i, pooled_by_vectors, std::int64_t{1});
+    }
+
+    /// Whether node i enlarges height and width by whole factors that the file has: it names them, or all sizes are fixed.
+    bool has_whole_factors(int i) const {
+        const memory::dims &x = g_.dims(g_.input(i, 0)), &y = g_.dims(g_.output(i));
+        if (x.size() != 4 || y.size() != 4 || element_count(x) == 0 || x[0] != y[0] || x[1] != y[1] ||
+            y[2] % x[2] != 0 || y[3] % x[3] != 0)
+            return false;
+        if (const int sizes = g_.input(i, 3); sizes >= 0)
+            return g_.is_constant(sizes) && g_.is_known(g_.input(i, 0));
+        const int scales = g_.input(i, g_.get_graph().opset < 11 ? 1 : 2);
+        const dim_t high = y[2] / x[2], wide = y[3] / x[3];
+        const std::vector<float> factors = {1.f, 1.f, static_cast<float>(high), static_cast<float>(wide)};
+        return g_.is_float_constant(scales) && g_.values(scales) == factors;
+    }
+
+    /// The nearest element before a place, or sums of four, in an order of their own.
+    void enlarge(int i) {
+        if (!has_whole_factors(i))
+            return;
+        const std::string place =
+            g_.get_graph().opset < 11
+                ? "asymmetric"
+                : g_.attribute<std::string>(i, "coordinate_transformation_mode", "half_pixel");
+        const std::string mode = g_.attribute<std::string>(i, "mode", "nearest");
+        const std::string nearest = g_.attribute<std::string>(i, "nearest_mode", "round_prefer_floor");
+        if (mode == "linear" && (place == "asymmetric" || place == "align_corners" || place == "half_pixel"))
+            g_.set_attribute(i, images_in_blocks, std::int64_t{1});
+        else if (mode != "nearest" || place != "asymmetric" ||
+                 (nearest != "floor" && g_.get_graph().opset >= 11))
+            return;
+        in_blocks_.insert(g_.output(i));
     }
 
     /// By a factor per channel: a depthwise convolution, whose sum begins with 0, so that no product is -0.

@@ -12,6 +12,7 @@ bool first_input(const node_rows &o) { return o.only_depends_on_first(); }
 bool broadcast_in_groups(const node_rows &o) { return broadcast(o) && o.has_whole_groups(); }
 bool first_input_in_groups(const node_rows &o) { return first_input(o) && o.has_whole_groups(); }
 bool windows(const node_rows &o) { return o.only_depends_on_first() && o.rank() >= 3; }
+bool windows_in_groups(const node_rows &o) { return windows(o) && o.has_whole_groups(); }
 bool inner_axis_or_last(const node_rows &o) {
     return o.only_depends_on_first() && o.rank() >= 2 && o.has_inner_axis(-1);
 }

@@ -47,10 +47,12 @@ public:
         return true;
     }
 
-    /// Whether rows of the output, of which there is one here, begin where groups of four elements do.
-    bool has_whole_groups() const {
-        return element_count(g_.tensors[static_cast<std::size_t>(n_.outputs[0])].dims) % 4 == 0;
+    /// Elements of the output, which has one row here.
+    dim_t result_count() const {
+        return element_count(g_.tensors[static_cast<std::size_t>(n_.outputs[0])].dims);
     }
+    /// Whether rows of the output begin where groups of four elements do.
+    bool has_whole_groups() const { return result_count() % 4 == 0; }
 
     std::int64_t integer(const std::string &name, std::int64_t absent) const {
         const auto found = n_.attributes.find(name);
@@ -103,6 +105,7 @@ bool first_input(const node_rows &o);
 bool broadcast_in_groups(const node_rows &o);
 bool first_input_in_groups(const node_rows &o);
 bool windows(const node_rows &o);
+bool windows_in_groups(const node_rows &o);
 bool inner_axis_or_last(const node_rows &o);
 bool inner_axis_or_first(const node_rows &o);
 bool last_axis(const node_rows &o);

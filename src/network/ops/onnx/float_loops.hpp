@@ -2,6 +2,8 @@
 
 // Float operators whose bits no primitive has, in plain loops.
 
+#include <algorithm>
+
 #include "network/ops/onnx/onnx.hpp"
 
 namespace octet::model {
@@ -17,7 +19,7 @@ inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
 /// Attribute of a Gemm: its C was multiplied by beta before.
 inline constexpr const char *scaled_summand = "octet.scaled_summand";
 
-/// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
+/// Attribute of an average of images or of a Resize: a convolution in blocks of channels has written them, see below.
 inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
 
 /// Attribute of an average over windows: ONNX Runtime's kernels for vectors compute it.
@@ -25,6 +27,39 @@ inline constexpr const char *pooled_by_vectors = "octet.pooled_by_vectors";
 
 /// Whether ONNX Runtime computes a float Conv in blocks of channels (its NchwcTransformer).
 bool computes_in_blocks(const graph &g, const node &conv);
+
+/// Sum of term(0) to term(n - 1), which lie `place` floats behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two
+/// of them take turns; then their halves, what comes before the first, and what is left. Eigen's for SSE.
+template <typename Term> float sum_of_row(dim_t n, dim_t place, const Term &term) {
+    const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,
+                eights = head + (n - head) / 8 * 8;
+    float sum = 0.f;
+    dim_t from = 0; // of what is added one by one
+    if (fours == head) {
+        sum = term(0);
+        from = 1;
+    } else {
+        float lanes[8] = {};
+        for (dim_t l = 0; l < std::min<dim_t>(8, fours - head); l++)
+            lanes[l] = term(head + l);
+        if (eights > head) {
+            for (dim_t i = head + 8; i < eights; i += 8)
+                for (int l = 0; l < 8; l++)
+                    lanes[l] += term(i + l);
+            for (int l = 0; l < 4; l++)
+                lanes[l] += lanes[l + 4];
+            for (dim_t l = 0; l < fours - eights; l++)
+                lanes[l] += term(eights + l);
+        }
+        sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+        for (dim_t i = 0; i < head; i++)
+            sum += term(i);
+        from = fours;
+    }
+    for (dim_t i = from; i < n; i++)
+        sum += term(i);
+    return sum;
+}
 
 /// Operators that are a function of single floats: null where it is not one of those here.
 std::unique_ptr<step> make_function_loop(const lowering &l);

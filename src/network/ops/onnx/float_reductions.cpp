@@ -6,6 +6,7 @@
 
 #include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
+#include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -115,22 +116,6 @@ private:
     exponentials powers_;
 };
 
-/// A sum over eight lanes, then of what is left over four; of them halves, then what is left at last. Eigen's for SSE.
-template <typename F> float sum_over_lanes(dim_t count, const F &term) {
-    std::array<float, 8> lanes{};
-    const dim_t eights = count / 8 * 8, fours = count / 4 * 4;
-    for (dim_t k = 0; k < eights; k++)
-        lanes[static_cast<std::size_t>(k % 8)] += term(k);
-    for (std::size_t i = 0; i < 4; i++)
-        lanes[i] += lanes[i + 4];
-    for (dim_t k = eights; k < fours; k++)
-        lanes[static_cast<std::size_t>(k % 4)] += term(k);
-    float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
-    for (dim_t k = fours; k < count; k++)
-        sum += term(k);
-    return sum;
-}
-
 /// Square roots of sums of squares, each added up in the order of memory, if there are several.
 class norm_step final : public loop_step {
 public:
@@ -142,7 +127,7 @@ public:
         const float *x = m.at<float>(src_);
         float *y = m.at<float>(dst_);
         if (count_ == 1) {
-            *y = std::sqrt(sum_over_lanes(element_count(dims_), [&](dim_t k) { return x[k] * x[k]; }));
+            *y = std::sqrt(sum_of_row(element_count(dims_), 0, [&](dim_t k) { return x[k] * x[k]; }));
             return;
         }
         std::fill_n(y, count_, 0.f);
@@ -174,9 +159,9 @@ public:
         float *y = m.at<float>(dst_);
         const auto n = static_cast<float>(size_);
         for (dim_t p = 0; p < instances_; p++, x += size_, y += size_) {
-            const float mean = sum_over_lanes(size_, [&](dim_t k) { return x[k]; }) / n;
-            const float variance =
-                sum_over_lanes(size_, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
+            const float mean = sum_of_row(size_, p * size_, [&](dim_t k) { return x[k]; }) / n;
+            const float variance = // of differences, which have no address
+                sum_of_row(size_, 0, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
             const float factor = m.at<float>(scale_)[p % channels_] * (1.f / std::sqrt(variance + epsilon_)),
                         summand = m.at<float>(shift_)[p % channels_] - mean * factor;
             for (dim_t k = 0; k < size_; k++)
@@ -229,14 +214,17 @@ std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
                                        broadcast_strides(reduced, x.dims));
 }
 
+/// A single sum is over lanes, several are not.
+bool norms_keep_rows(const node_rows &o) { return rows::reduce(o) && o.result_count() > 1; }
+
 using namespace row_words;
 
 constexpr row onnx_float_reductions_rows[] = {
     row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
-    row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows)
+    row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
-    row("ReduceL2", {1, 2}, lower_reduce_l2, shape::reduce, rows::reduce),
+    row("ReduceL2", {1, 2}, lower_reduce_l2, shape::reduce, norms_keep_rows),
 };
 
 } // namespace

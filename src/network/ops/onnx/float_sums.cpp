@@ -6,6 +6,7 @@
 
 #include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
+#include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/onnx.hpp"
@@ -14,39 +15,6 @@
 
 namespace octet::model {
 namespace {
-
-/// Adds a row that begins `place` elements behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two of
-/// them take turns; then their halves, what comes before the first, and what is left.
-float sum_of_row(const float *x, dim_t n, dim_t place) {
-    const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,
-                eights = head + (n - head) / 8 * 8;
-    float sum = 0.f;
-    dim_t from = 0; // of what is added one by one
-    if (fours == head) {
-        sum = x[0];
-        from = 1;
-    } else {
-        float lanes[8];
-        std::copy_n(x + head, 4, lanes);
-        if (eights > head) {
-            std::copy_n(x + head + 4, 4, lanes + 4);
-            for (dim_t i = head + 8; i < eights; i += 8)
-                for (int l = 0; l < 8; l++)
-                    lanes[l] += x[i + l];
-            for (int l = 0; l < 4; l++)
-                lanes[l] += lanes[l + 4];
-            for (dim_t l = 0; l < fours - eights; l++)
-                lanes[l] += x[eights + l];
-        }
-        sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
-        for (dim_t i = 0; i < head; i++)
-            sum += x[i];
-        from = fours;
-    }
-    for (dim_t i = from; i < n; i++)
-        sum += x[i];
-    return sum;
-}
 
 /// y = sums of `rows` rows of n elements, one after the other for each column.
 void add_rows(const float *x, dim_t rows, dim_t n, float *y) {
@@ -115,7 +83,7 @@ private:
         if (kinds == "r" || kinds == "kr") {
             const dim_t n = size.back();
             for (dim_t k = 0; k < count_; k++)
-                y[k] = sum_of_row(x + k * n, n, k * n);
+                y[k] = sum_of_row(n, k * n, [&](dim_t i) { return x[k * n + i]; });
         } else if (kinds == "rk" || (kinds == "krk" && size[0] == 1)) {
             add_rows(x, element_count(dims_) / count_, count_, y);
         } else if (kinds == "krk") {
@@ -124,7 +92,7 @@ private:
         } else if (kinds == "rkr" && count_ > 1) {
             for (dim_t row = 0; row < size[0] * size[1]; row++) {
                 const dim_t place = row * size[2], k = row % size[1];
-                const float sum = sum_of_row(x + place, size[2], place);
+                const float sum = sum_of_row(size[2], place, [&](dim_t i) { return x[place + i]; });
                 y[k] = row < size[1] ? sum : y[k] + sum;
             }
         } else {
@@ -212,6 +180,22 @@ template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) 
     return std::make_unique<float_sums>(l, form_of(x.dims, is_reduced), is_mean);
 }
 
+/// Rows of floats begin where vectors do, or are not added up over lanes; a single one has another order than several.
+bool sums_keep_rows(const node_rows &o) {
+    if (!rows::reduce(o) || o.input(0).type != data_type::f32)
+        return rows::reduce(o);
+    const memory::dims &dims = o.input(0).dims;
+    std::vector<bool> is_reduced(dims.size());
+    const std::vector<std::int64_t> axes = o.list("axes", 1).value();
+    for (const std::int64_t axis : axes)
+        is_reduced[axis_among(axis, dims.size())] = true;
+    const reduction_form form = form_of(dims, is_reduced);
+    constexpr dim_t rows_of_equal_orders = 5;
+    if (form.kinds == "krk")
+        return form.sizes[0] > 1 || form.sizes[1] <= rows_of_equal_orders;
+    return form.kinds != "kr" || element_count(dims) % 4 == 0;
+}
+
 /// Means of images: pixels over four lanes, or in order where a convolution in blocks of channels has written them.
 class float_image_means final : public loop_step {
 public:
@@ -268,8 +252,8 @@ constexpr row onnx_float_sums_rows[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool, shape::global_pooling, rows::windows)
         .becomes(form::unary, "QLinearGlobalAveragePool")
         .sizes(flow::windows),
-    row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, rows::reduce).use(aliased_or_persistent),
-    row("ReduceSum", {1, 2}, reduce_by_sums<false>, shape::reduce, rows::reduce)
+    row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, sums_keep_rows).use(aliased_or_persistent),
+    row("ReduceSum", {1, 2}, reduce_by_sums<false>, shape::reduce, sums_keep_rows)
         .arithmetic()
         .use(aliased_or_persistent),
 };

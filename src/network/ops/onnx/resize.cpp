@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "network/ops/moving.hpp"
+#include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
@@ -158,7 +159,8 @@ private:
 class linear_step final : public loop_step {
 public:
     linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()),
+          is_in_blocks_(l.integer(images_in_blocks, 0) != 0), rows_(weights_of(l, rows)),
           columns_(weights_of(l, columns)), image_(rows.in * columns.in), row_(columns.in) {}
 
     void run(const stream &, const run_memory &m) const override {
@@ -179,13 +181,16 @@ private:
         float near_weight, far_weight;
     };
 
-    static std::vector<weighted> weights_of(const lowering &l, const axis_sizes &a) {
+    std::vector<weighted> weights_of(const lowering &l, const axis_sizes &a) const {
         const coordinate_function coordinate = coordinates_of(l);
         std::vector<weighted> all;
         for (dim_t i = 0; i < a.out; i++) {
-            const float x = inside(a, a.scale == 1.f ? f32(i) : coordinate(a, f32(i)));
+            const float place = a.scale == 1.f ? f32(i) : coordinate(a, f32(i)), x = inside(a, place);
             const auto near = static_cast<dim_t>(x), far = std::min(near + 1, a.in - 1);
-            if (near == far)
+            if (is_in_blocks_) {
+                const float behind = std::max(0.f, place) - f32(near); // also behind the last
+                all.push_back({near, far, 1.f - behind, behind});
+            } else if (near == far)
                 all.push_back({near, far, 0.5f, 0.5f});
             else
                 all.push_back({near, far, std::fabs(x - f32(far)), std::fabs(x - f32(near))});
@@ -204,14 +209,17 @@ private:
                     const auto term = [](float a, float b, T value) {
                         return a * b * static_cast<float>(value);
                     };
-                    *dst++ = static_cast<T>(term(x.near_weight, y.near_weight, near[x.near]) +
-                                            term(x.far_weight, y.near_weight, near[x.far]) +
-                                            term(x.near_weight, y.far_weight, far[x.near]) +
-                                            term(x.far_weight, y.far_weight, far[x.far]));
+                    const float upper = term(x.near_weight, y.near_weight, near[x.near]) +
+                                        term(x.far_weight, y.near_weight, near[x.far]),
+                                lower_near = term(x.near_weight, y.far_weight, far[x.near]),
+                                lower_far = term(x.far_weight, y.far_weight, far[x.far]);
+                    *dst++ = static_cast<T>(is_in_blocks_ ? upper + (lower_near + lower_far)
+                                                          : upper + lower_near + lower_far);
                 }
     }
 
     buffer src_, dst_;
+    bool is_in_blocks_; ///< ONNX Runtime computes blocks of channels
     std::vector<weighted> rows_, columns_;
     dim_t image_, row_;
 };
