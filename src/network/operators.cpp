@@ -56,7 +56,7 @@ template <std::size_t n> rows_by_name joined(operator_rows (*const (&families)[n
 }
 
 /// Null for a framework that is not known.
-const rows_by_name *operators_of(const std::string &framework) {
+const rows_by_name *operators_of(std::string_view framework) {
     static const rows_by_name of_tflite = joined(tflite), of_onnx = joined(onnx);
     return framework == "tflite" ? &of_tflite : framework == "onnx" ? &of_onnx : nullptr;
 }
@@ -64,7 +64,7 @@ const rows_by_name *operators_of(const std::string &framework) {
 } // namespace
 
 /// Asked for several times per node by whatever looks at a graph.
-const operator_facts *find_operator(const std::string &framework, const std::string &op) {
+const operator_facts *find_operator(std::string_view framework, std::string_view op) {
     const rows_by_name *rows = operators_of(framework);
     if (!rows)
         return nullptr;
@@ -72,7 +72,7 @@ const operator_facts *find_operator(const std::string &framework, const std::str
     return found == rows->end() ? nullptr : found->second;
 }
 
-const operator_facts &facts_of(const std::string &framework, const std::string &op) {
+const operator_facts &facts_of(std::string_view framework, std::string_view op) {
     static constexpr operator_facts nothing_known("", {0, input_counts::any_number});
     const operator_facts *known = find_operator(framework, op);
     return known ? *known : nothing_known;

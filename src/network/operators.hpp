@@ -2,15 +2,17 @@
 
 // Finds the facts of an operator (graph/operator_facts.hpp) by its name.
 
+#include <string_view>
+
 #include "network/graph/operator_facts.hpp"
 
 namespace octet::model {
 
 /// An operator of a framework; null for one that is not known.
-const operator_facts *find_operator(const std::string &framework, const std::string &op);
+const operator_facts *find_operator(std::string_view framework, std::string_view op);
 
 /// The facts of an operator where it is known, and none where it is not.
-const operator_facts &facts_of(const std::string &framework, const std::string &op);
+const operator_facts &facts_of(std::string_view framework, std::string_view op);
 
 /// Whether .onnx files may have an operator of this name in ONNX Runtime's domain, or otherwise in the default one.
 bool is_onnx_operator(const std::string &op, bool in_microsoft);

@@ -208,6 +208,26 @@ TEST(OnnxShapes, IntegersThatDependOnSizesAloneAreFollowed) {
     EXPECT_EQ(of("Cast", {{3, -4}}, number("to", 6)), (list{3, -4}));
 }
 
+/// Along a dimension in the middle; but rows of a table of codes, which an embedding has, are for the run to find.
+TEST(OnnxShapes, RowsThatAreGathered) {
+    const auto gathered = [](auto first) {
+        using element = decltype(first);
+        b m;
+        m.input<float>("x", {1});
+        m.constant<element>("table", {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+        m.constant<std::int64_t>("rows", {2, 2}, {2, 0, -1, 1});
+        b::set(m.node("Gather", {"table", "rows"}, {"y"}), "axis", std::int64_t{1});
+        m.output("y");
+        return read(m);
+    };
+    model::graph g = gathered(std::int64_t{});
+    EXPECT_EQ(named(g, "y").dims, (dims{2, 2, 2, 2}));
+    EXPECT_EQ(integers(g, "y"), (list{5, 6, 1, 2, 5, 6, 3, 4, 11, 12, 7, 8, 11, 12, 9, 10}));
+    g = gathered(std::uint8_t{});
+    EXPECT_EQ(named(g, "y").dims, (dims{2, 2, 2, 2}));
+    EXPECT_TRUE(named(g, "y").data.empty());
+}
+
 /// "To the end" is a bound; elements beyond 32 bits would have other values.
 TEST(OnnxShapes, ConstantsBeyond32BitsAreBounds) {
     constexpr std::int64_t beyond = std::int64_t{1} << 62;

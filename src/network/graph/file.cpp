@@ -189,6 +189,9 @@ shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size) {
 
 std::string printable(std::string text) {
     constexpr std::size_t max_length = 120;
+    const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+    if (text.size() <= max_length && std::all_of(text.begin(), text.end(), is_plain))
+        return text; // nearly all
     std::string fit;
     for (std::size_t i = 0, length; i < text.size(); i += std::max<std::size_t>(length, 1)) {
         length = utf8_length(text, i);

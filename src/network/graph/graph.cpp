@@ -5,6 +5,7 @@
 #include "network/graph/graph.hpp"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace octet::model {
@@ -118,38 +119,41 @@ public:
 
     void run() {
         for (const int t : g_.inputs) {
-            check_index(t, "the network's inputs");
+            check_index(t, [] { return "the network's inputs"; });
             if (g_.tensors[at(t)].is_constant)
                 refuse("the network's input " + tensor_text(g_, t) + " is a constant");
             is_written_[at(t)] = true;
         }
         for (std::size_t i = 0; i < g_.nodes.size(); i++)
-            check_node(g_.nodes[i], node_text(g_, i));
+            check_node(g_.nodes[i], [&] { return node_text(g_, i); });
         for (const int t : g_.outputs) {
-            check_index(t, "the network's outputs");
+            check_index(t, [] { return "the network's outputs"; });
             if (!is_written_[at(t)])
                 refuse("the network's output " + tensor_text(g_, t) + " is written by no node");
         }
     }
 
 private:
-    void check_index(int index, const std::string &who) const {
+    /// Who a message is about; it is asked for if there is one.
+    using naming = std::function<std::string()>;
+
+    void check_index(int index, const naming &who) const {
         if (index < 0 || at(index) >= g_.tensors.size())
-            refuse(who + " name tensor " + std::to_string(index) + ", but there are " +
+            refuse(who() + " name tensor " + std::to_string(index) + ", but there are " +
                    std::to_string(g_.tensors.size()) + " tensors");
     }
 
-    void check_node(const node &n, const std::string &who) {
+    void check_node(const node &n, const naming &who) {
         for (const int t : n.inputs)
             check_input(t, who);
         for (const node &f : n.fused)
-            check_fused(f, who + ": fused " + f.op);
+            check_fused(f, [&] { return who() + ": fused " + f.op; });
         if (n.outputs.empty())
-            refuse(who + " has no outputs, allowed are 1 or more");
+            refuse(who() + " has no outputs, allowed are 1 or more");
         for (const int t : n.outputs) {
-            check_index(t, "the outputs of " + who);
+            check_index(t, [&] { return "the outputs of " + who(); });
             if (is_written_[at(t)])
-                refuse(who + " writes " + tensor_text(g_, t) +
+                refuse(who() + " writes " + tensor_text(g_, t) +
                        ", which is an input, a constant or written before");
             is_written_[at(t)] = true;
             check_result_type(t, n, who);
@@ -157,12 +161,12 @@ private:
     }
 
     /// A result without a type comes of inputs of one that Octet lacks.
-    void check_result_type(int t, const node &n, const std::string &who) const {
+    void check_result_type(int t, const node &n, const naming &who) const {
         if (has_no_type(g_.tensors[at(t)]))
             for (std::size_t i = 0; i < n.inputs.size(); i++)
                 if (n.inputs[i] >= 0 && g_.tensors[at(n.inputs[i])].type == data_type::undef &&
                     !g_.tensors[at(n.inputs[i])].foreign_type.empty())
-                    refuse(who + ": input " + std::to_string(i) + " ('" + g_.tensors[at(n.inputs[i])].name +
+                    refuse(who() + ": input " + std::to_string(i) + " ('" + g_.tensors[at(n.inputs[i])].name +
                            "') is " + type_text(g_.tensors[at(n.inputs[i])]) +
                            ", allowed are f32, s32, s16, s8 and u8");
         check_type(t, who);
@@ -170,36 +174,36 @@ private:
 
     static bool has_no_type(const tensor &t) { return t.type == data_type::undef && t.foreign_type.empty(); }
 
-    void check_type(int t, const std::string &who) const {
+    void check_type(int t, const naming &who) const {
         if (has_no_type(g_.tensors[at(t)]))
-            refuse(who + " uses " + tensor_text(g_, t) + ", which has no type");
+            refuse(who() + " uses " + tensor_text(g_, t) + ", which has no type");
     }
 
-    void check_input(int t, const std::string &who) const {
+    void check_input(int t, const naming &who) const {
         if (t == -1)
             return;
-        check_index(t, "the inputs of " + who);
+        check_index(t, [&] { return "the inputs of " + who(); });
         const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
         if (!is_written_[at(t)] && !is_empty)
-            refuse(who + " reads " + tensor_text(g_, t) +
+            refuse(who() + " reads " + tensor_text(g_, t) +
                    ", which is no input or constant of the network and which no earlier node writes");
         check_type(t, who);
     }
 
     /// What has joined a node: all that it reads is there, but for the result so far.
-    void check_fused(const node &f, const std::string &who) const {
+    void check_fused(const node &f, const naming &who) const {
         const auto is_input = [&](int k) {
             return k >= 0 && at(k) < f.inputs.size() && f.inputs[at(k)] >= 0;
         };
         if (f.outputs.size() != 1 || !f.fused.empty() || !is_input(f.result_input) || f.stored_input < -1 ||
             (f.stored_input >= 0 && !is_input(f.stored_input)))
-            refuse(who + " has " + std::to_string(f.outputs.size()) + " outputs, " +
+            refuse(who() + " has " + std::to_string(f.outputs.size()) + " outputs, " +
                    std::to_string(f.fused.size()) + " fused operators, and its operands at inputs " +
                    std::to_string(f.result_input) + " and " + std::to_string(f.stored_input) + " of " +
                    std::to_string(f.inputs.size()));
-        check_index(f.outputs[0], "the outputs of " + who);
+        check_index(f.outputs[0], [&] { return "the outputs of " + who(); });
         const int result = f.inputs[at(f.result_input)];
-        check_index(result, "the inputs of " + who);
+        check_index(result, [&] { return "the inputs of " + who(); });
         for (const int t : f.inputs)
             if (t != result)
                 check_input(t, who);

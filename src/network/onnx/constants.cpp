@@ -175,10 +175,15 @@ data_type octet_type(int type) {
     }
 }
 
+/// Protobuf knows them, too, but parses a description of the whole format before it names the first.
 std::string type_name(int type) {
-    return format::TensorProto::DataType_IsValid(type)
-               ? format::TensorProto::DataType_Name(static_cast<format::TensorProto::DataType>(type))
-               : "TYPE(" + std::to_string(type) + ")";
+    static constexpr const char *names[] = {
+        "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",       "UINT16",   "INT16",
+        "INT32",          "INT64",      "STRING",         "BOOL",       "FLOAT16",  "DOUBLE",
+        "UINT32",         "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN",
+        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",     "FLOAT4E2M1"};
+    return type >= 0 && type < static_cast<int>(std::size(names)) ? names[type]
+                                                                  : "TYPE(" + std::to_string(type) + ")";
 }
 
 void set_type(tensor &t, int type) {

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/node_order.hpp"
 
-#include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace octet::model {
 
 std::vector<int> order_of_nodes(const onnx::GraphProto &source) {
-    std::unordered_map<std::string, int> writers;
+    std::unordered_map<std::string_view, int> writers;
     for (int i = 0; i < source.node_size(); i++)
         for (const std::string &name : source.node(i).output())
             if (!name.empty())

@@ -460,20 +460,19 @@ void cancel_moved_pairs(ort_graph &g) {
 } // namespace
 
 void use_octet_operators(graph &g, const evaluator &evaluate) {
+    const auto take = [&](std::initializer_list<void (*)(ort_graph &)> steps) {
+        std::optional<ort_graph> editor(std::in_place, g, evaluate);
+        for (void (*const step)(ort_graph &) : steps) {
+            step(*editor);
+            if (editor->finish())
+                editor.emplace(g, evaluate);
+        }
+    };
     split_attention(g);
-    for (void (*const step)(ort_graph &) :
-         {split_products, widen_codes, split_gelu, split_selu, fuse_hard_swish, scale_summand,
-          fuse_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs}) {
-        ort_graph editor(g, evaluate);
-        step(editor);
-        editor.finish();
-    }
+    take({split_products, widen_codes, split_gelu, split_selu, fuse_hard_swish, scale_summand,
+          fuse_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs});
     compute_constants(g, evaluate);
-    for (void (*const step)(ort_graph &) : {note_images_in_blocks, begin_with_summands}) {
-        ort_graph editor(g, evaluate);
-        step(editor);
-        editor.finish();
-    }
+    take({note_images_in_blocks, begin_with_summands});
 }
 
 void note_single_rows(graph &g) {

@@ -52,7 +52,9 @@ template <typename T> std::vector<std::uint8_t> elements_of(const known_values &
 std::optional<known_values> result_of(const graph &g, const node &n, const operator_facts &facts) {
     const auto tensor_at = [&](int t) -> const tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     const tensor &y = tensor_at(n.outputs[0]);
-    const bool is_table = y.type == data_type::f32 && y.dims.size() > 1; // neither scales nor sizes
+    const bool are_code_rows = facts.flow == size_flow::gathered && y.type == data_type::u8;
+    const bool is_table = // neither scales nor sizes
+        y.dims.size() > 1 && (y.type == data_type::f32 || are_code_rows);
     if (is_table || !is_followed(y.type, element_count(y.dims)))
         return {};
     const bool are_constants = std::all_of(n.inputs.begin(), n.inputs.end(),

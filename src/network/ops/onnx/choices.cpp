@@ -262,22 +262,23 @@ std::optional<known_values> known_concat(const known_node &n) {
 /// Nothing if an index is outside: the node itself says so when it is lowered.
 std::optional<known_values> known_gather(const known_node &n) {
     const memory::dims &x = n.dims(0);
-    const std::size_t a = n.axis(x.size()), indices = n.dims(1).size();
+    const std::size_t a = n.axis(x.size());
     const std::int64_t size = x[a];
     const known_values &given = n.input(1);
     if (std::any_of(given.begin(), given.end(), [&](double i) {
             return i < static_cast<double>(-size) || i >= static_cast<double>(size);
         }))
         return {};
-    const auto begin = static_cast<std::ptrdiff_t>(a), end = static_cast<std::ptrdiff_t>(a + indices);
-    return n.filled([&](std::size_t, const memory::dims &at) {
-        const auto i =
-            static_cast<std::int64_t>(given[flat_index(n.dims(1), {at.begin() + begin, at.begin() + end})]);
-        memory::dims from(at.begin(), at.begin() + begin);
-        from.push_back(i < 0 ? i + size : i);
-        from.insert(from.end(), at.begin() + end, at.end());
-        return n.input(0)[flat_index(x, from)];
-    });
+    const auto axis = x.begin() + static_cast<std::ptrdiff_t>(a);
+    const std::int64_t outer = element_count({x.begin(), axis}), inner = element_count({axis + 1, x.end()});
+    known_values result;
+    for (std::int64_t o = 0; o < outer; o++)
+        for (const double index : given) {
+            const auto i = static_cast<std::int64_t>(index);
+            const auto row = n.input(0).begin() + (o * size + (i < 0 ? i + size : i)) * inner;
+            result.insert(result.end(), row, row + inner);
+        }
+    return result;
 }
 
 bool slice_keeps_rows(const node_rows &o) {

@@ -15,7 +15,7 @@ protected:
     using numbers = std::vector<std::int64_t>;
 
     /// The node that writes an input, if it is of an operator; -1. The input has its place.
-    int writer(int i, std::size_t input, const char *op) const {
+    int writer(int i, std::size_t input, std::string_view op) const {
         return i < 0 || g_.input(i, input) < 0 ? -1 : g_.writer(g_.input(i, input), op);
     }
     /// Whether one node alone reads what this one writes.

@@ -142,7 +142,7 @@ private:
         return true;
     }
     /// The node that writes what one other node alone reads, here or among those that computed sizes; null.
-    const node *inner_writer(int t, const char *op) const {
+    const node *inner_writer(int t, std::string_view op) const {
         if (const size_node *n = g_.sizes_of(t, op))
             return n->readers == 1 ? &n->computing : nullptr;
         const int i = g_.writer(t, op);
@@ -231,7 +231,7 @@ private:
         return g_.is(present_, "Concat") && g_.input(present_, 1) == g_.output(v_alone) &&
                !g_.is_read(g_.output(present_));
     }
-    int reader(int t, const char *op) const {
+    int reader(int t, std::string_view op) const {
         for (const int r : g_.consumers(t))
             if (g_.is(r, op))
                 return r;

@@ -24,7 +24,7 @@ public:
     }
 
 private:
-    int reader(int i, const char *op, std::size_t output = 0) const {
+    int reader(int i, std::string_view op, std::size_t output = 0) const {
         return i < 0 ? -1 : g_.reader(g_.at(i).outputs[output], op);
     }
 

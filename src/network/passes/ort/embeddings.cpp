@@ -61,7 +61,7 @@ private:
     }
 
     /// The node that computed a constant, if it is of an operator and its readers are few enough; null.
-    const node *counting(int t, const char *op, std::size_t most_readers = 1) const {
+    const node *counting(int t, std::string_view op, std::size_t most_readers = 1) const {
         const size_node *n = g_.sizes_of(t, op);
         return n && n->readers <= most_readers ? &n->computing : nullptr;
     }

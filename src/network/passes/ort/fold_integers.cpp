@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "network/graph/graph_editor.hpp"
 #include "network/operators.hpp"
 
 namespace octet::model {
@@ -81,16 +82,20 @@ std::vector<bool> needed_shapes(const graph &g) {
 class equal_tensors {
 public:
     explicit equal_tensors(const graph &g) : g_(g) {
-        for (const node &n : g.nodes)
+        for (const node &n : g.nodes) {
+            std::vector<int> inputs;
+            for (const int t : n.inputs)
+                inputs.push_back(number_of(t));
+            std::vector<const node *> &readers = readers_[inputs];
+            readers.push_back(&n);
             for (std::size_t k = 0; k < n.outputs.size(); k++)
-                if (n.outputs[k] >= 0) {
-                    std::vector<int> inputs;
-                    for (const int t : n.inputs)
-                        inputs.push_back(number_of(t));
+                if (n.outputs[k] >= 0)
                     numbers_[n.outputs[k]] =
-                        computed_.emplace(std::make_tuple(n.op, inputs, n.attributes, k), n.outputs[k])
-                            .first->second;
-                }
+                        (*std::find_if(readers.begin(), readers.end(), [&](const node *first) {
+                            return k < first->outputs.size() && first->outputs[k] >= 0 &&
+                                   are_alike(*first, n);
+                        }))->outputs[k];
+        }
     }
     int number_of(int t) {
         if (const auto found = numbers_.find(t); found != numbers_.end())
@@ -109,8 +114,7 @@ private:
 
     const graph &g_;
     std::map<int, int> numbers_;
-    std::map<std::tuple<std::string, std::vector<int>, std::map<std::string, attribute>, std::size_t>, int>
-        computed_;
+    std::map<std::vector<int>, std::vector<const node *>> readers_; ///< by the numbers of what they read
     std::map<std::tuple<data_type, memory::dims, std::string>, int> constants_;
 };
 
@@ -144,7 +148,7 @@ public:
     }
 
 private:
-    const node *writer(int t, const char *op) const {
+    const node *writer(int t, std::string_view op) const {
         const auto found = writers_.find(t);
         return found != writers_.end() && found->second->op == op && !found->second->inputs.empty()
                    ? found->second
@@ -194,21 +198,33 @@ private:
 
 } // namespace
 
-std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants &sized) {
-    const std::size_t rank = g.tensors[static_cast<std::size_t>(n.outputs.at(0))].dims.size();
-    std::vector<bool> open(rank, false);
+bool are_alike(const node &a, const node &b) {
+    const auto options = [](const node &n) {
+        std::map<std::string, attribute> of_file = n.attributes;
+        of_file.erase(kept_unread);
+        return of_file;
+    };
+    return &a == &b || (a.op == b.op && options(a) == options(b));
+}
+
+std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
+                            const sized_constants &sized) {
+    const std::size_t rank = g.tensors[at(n.outputs.at(0))].dims.size();
+    std::vector<bool> open;
     for (const int t : n.inputs)
         if (const auto found = sized.open_dims.find(t); found != sized.open_dims.end()) {
             if (found->second.size() != rank)
                 return std::vector<bool>(rank, true);
+            open.resize(rank);
             for (std::size_t d = 0; d < rank; d++)
                 open[d] = open[d] || found->second[d];
         }
-    const dims_from_values &facts = facts_of("onnx", n.op).dims;
-    if (facts.first == dims_from_values::none || !is_any(n.inputs, facts.first, sized.tensors))
+    const dims_from_values &dims = facts.dims;
+    if (dims.first == dims_from_values::none || !is_any(n.inputs, dims.first, sized.tensors))
         return open;
+    open.resize(rank);
     const auto all = static_cast<std::int64_t>(rank);
-    for (const std::int64_t axis : listed_axes(g, n, facts.axes, rank))
+    for (const std::int64_t axis : listed_axes(g, n, dims.axes, rank))
         if (axis >= -all && axis < all)
             open[static_cast<std::size_t>(axis < 0 ? axis + all : axis)] = true;
     return open;
@@ -216,13 +232,18 @@ std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants
 
 sized_constants fold_integers(graph &g) {
     sized_constants folded;
+    const auto gives_sizes = [&](const node &n) {
+        return n.outputs.size() == 1 && is_known(g, n.outputs[0]);
+    };
+    if (std::none_of(g.nodes.begin(), g.nodes.end(), gives_sizes))
+        return folded;
     const std::vector<bool> needed = needed_shapes(g);
     if (has_open_inputs(g))
         folded.nodes = size_nodes(g).find();
     std::vector<node> kept;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         node &n = g.nodes[i];
-        if (n.outputs.size() != 1 || !is_known(g, n.outputs[0])) {
+        if (!gives_sizes(n)) {
             kept.push_back(std::move(n));
             continue;
         }
@@ -235,8 +256,9 @@ sized_constants fold_integers(graph &g) {
             kept.back().outputs = {static_cast<int>(g.tensors.size() - 1)};
         }
         g.tensors[static_cast<std::size_t>(sizes)].is_constant = true;
-        std::vector<bool> open = open_dims(g, n, folded);
-        if (!facts_of("onnx", n.op).is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)
+        const operator_facts &facts = facts_of("onnx", n.op);
+        std::vector<bool> open = open_dims(g, n, facts, folded);
+        if (!facts.is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)
             folded.open_dims.emplace(sizes, std::move(open));
         folded.tensors.insert(sizes);
         folded.in_order.push_back(sizes);

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "network/graph/graph.hpp"
+#include "network/graph/operator_facts.hpp"
 
 namespace octet::model {
 
@@ -38,9 +38,13 @@ struct sized_constants {
     std::map<int, std::vector<bool>> open_dims;
 };
 
+/// Whether nodes compute the same of equal inputs.
+bool are_alike(const node &a, const node &b);
+
 /// Which dimensions of what a node writes follow the values of its inputs that are among `sized`, or their open dimensions.
-/// Reshape has a rule of its own and is not asked.
-std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants &sized);
+/// Reshape has a rule of its own and is not asked. Empty if there are none.
+std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
+                            const sized_constants &sized);
 
 /// Nodes that compute integers of sizes alone become constants. A Shape that ONNX Runtime keeps stays beside its constant, since it
 /// reads a tensor that passes want to replace. Networks of ONNX, before all other passes. Returns what became a constant.

@@ -11,20 +11,20 @@ namespace octet::model {
 
 namespace {
 constexpr int known = 0, unknown = -1, of_unknown_rank = -2;
-using symbols = std::vector<int>; ///< one per dimension
+using symbols = dim_symbols::of_tensor;
 
 class open_sizes {
 public:
     open_sizes(const graph &g, const sized_constants &sized)
-        : g_(g), sized_(sized), values_{sized.tensors, {}, {}, {}, {}}, all_(g.tensors.size()) {}
+        : g_(g), sized_(sized), values_{sized.tensors, {}, {}, {}, {}}, all_(g.tensors) {}
 
-    std::vector<symbols> find() {
+    dim_symbols find() {
         std::map<std::string, int> names;
-        for (std::size_t t = 0; t < all_.size(); t++)
-            all_[t].assign(g_.tensors[t].dims.size(), known);
-        for (std::size_t t = 0; t < all_.size(); t++) { // of what nodes write, the file says two things
-            const bool is_input = std::count(g_.inputs.begin(), g_.inputs.end(), static_cast<int>(t)) != 0;
+        for (std::size_t t = 0; t < g_.tensors.size(); t++) { // of what nodes write, the file says two things
             const std::vector<std::string> &open = g_.tensors[t].dim_names;
+            if (open.empty())
+                continue;
+            const bool is_input = std::count(g_.inputs.begin(), g_.inputs.end(), static_cast<int>(t)) != 0;
             for (std::size_t d = 0; d < open.size() && d < all_[t].size(); d++)
                 if (!open[d].empty())
                     all_[t][d] =
@@ -34,12 +34,13 @@ public:
         for (const auto &[t, open] : sized_.open_dims)
             lose_dims(t, open);
         for (const node &n : g_.nodes) {
+            const operator_facts &facts = facts_of("onnx", n.op);
             if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return is_open(t); }))
                 for (const int t : n.outputs)
                     if (t >= 0)
-                        follow(n, t);
-            if (facts_of("onnx", n.op).flow != size_flow::reshaped && n.outputs[0] >= 0)
-                lose_dims(n.outputs[0], open_dims(g_, n, values_));
+                        follow(n, facts, t);
+            if (facts.flow != size_flow::reshaped && n.outputs[0] >= 0)
+                lose_dims(n.outputs[0], open_dims(g_, n, facts, values_));
         }
         return std::move(all_);
     }
@@ -47,19 +48,18 @@ public:
 private:
     int input(const node &n, std::size_t k) const { return k < n.inputs.size() ? n.inputs[k] : -1; }
     const memory::dims &dims(int t) const { return g_.tensors[at(t)].dims; }
-    bool is_open(int t) const {
+    bool is_open(int t) {
         return t >= 0 &&
                std::any_of(all_[at(t)].begin(), all_[at(t)].end(), [](int s) { return s != known; });
     }
 
-    void follow(const node &n, int y) {
+    void follow(const node &n, const operator_facts &facts, int y) {
         if (input(n, 0) < 0) // only of operators that read others
             return lose(y);
-        const size_flow flow = facts_of("onnx", n.op).flow;
-        if (flow != size_flow::reshaped &&
+        if (facts.flow != size_flow::reshaped &&
             std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return !has_rank(t); }))
             return lose_rank(y);
-        switch (flow) {
+        switch (facts.flow) {
         case size_flow::broadcast:
             return element_wise(n, n.inputs.size(), y);
         case size_flow::first_broadcast:
@@ -110,7 +110,7 @@ private:
 
     /// The first so many inputs are broadcast.
     void element_wise(const node &n, std::size_t operands, int y) {
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         memory::dims sizes(result.size(), 1);
         std::fill(result.begin(), result.end(), known);
         for (std::size_t k = 0; k < operands; k++) {
@@ -134,7 +134,7 @@ private:
     }
 
     void reduce(const node &n, int y) {
-        const symbols &x = all_[at(input(n, 0))];
+        const symbols x = all_[at(input(n, 0))];
         const auto rank = static_cast<std::int64_t>(x.size());
         std::vector<std::int64_t> axes = attribute_or<std::vector<std::int64_t>>(n, "axes", {});
         if (const int given = input(n, 1); given >= 0) {
@@ -150,25 +150,25 @@ private:
                 return lose(y);
             is_reduced[at(static_cast<int>(axis < 0 ? axis + rank : axis))] = true;
         }
-        symbols &result = all_[at(y)];
-        symbols kept;
+        const symbols result = all_[at(y)];
+        std::vector<int> kept;
         for (std::size_t d = 0; d < x.size(); d++)
             if (!is_reduced[d])
                 kept.push_back(x[d]);
             else if (result.size() == x.size())
                 kept.push_back(known);
         kept.resize(result.size(), unknown);
-        result = kept;
+        result.assign(kept);
     }
 
     /// What the other inputs are, rows of the last dimension or of channels, tells nothing of the first.
     void same(const node &n, int y) {
-        const symbols &x = all_[at(input(n, 0))];
-        x.size() == all_[at(y)].size() ? void(all_[at(y)] = x) : lose(y);
+        const symbols x = all_[at(input(n, 0))];
+        x.size() == all_[at(y)].size() ? all_[at(y)].assign(x) : lose(y);
     }
 
     void multiply(const node &n, int a, int b, int y) {
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         const std::size_t rank = result.size();
         if (n.attributes.count("transBatchA") + n.attributes.count("transBatchB") != 0)
             return lose(y);
@@ -194,26 +194,26 @@ private:
     /// The dimension over which sums go is not in the result.
     void multiply_vector(const node &n, int a, int b, int y) {
         const bool is_row = dims(a).size() == 1;
-        symbols other = all_[at(is_row ? b : a)];
+        std::vector<int> other = all_[at(is_row ? b : a)].list();
         if (other.size() > 1) {
             const bool is_transposed = attribute_or<std::int64_t>(n, is_row ? "transB" : "transA", 0) != 0;
             const bool is_last = is_row == is_transposed;
             other.erase(other.end() - (is_last ? 1 : 2));
         } else
             other.clear();
-        other.size() == all_[at(y)].size() ? void(all_[at(y)] = other) : lose(y);
+        other.size() == all_[at(y)].size() ? all_[at(y)].assign(other) : lose(y);
     }
 
     void gemm(const node &n, int y) {
         const int a = input(n, 0), b = second_matrix(n);
         if (all_[at(y)].size() != 2 || a < 0 || b < 0 || dims(a).size() != 2 || dims(b).size() != 2)
             return lose(y);
-        all_[at(y)] = {all_[at(a)][attribute_or<std::int64_t>(n, "transA", 0) != 0 ? 1 : 0],
-                       all_[at(b)][attribute_or<std::int64_t>(n, "transB", 0) != 0 ? 0 : 1]};
+        all_[at(y)][0] = all_[at(a)][attribute_or<std::int64_t>(n, "transA", 0) != 0 ? 1 : 0];
+        all_[at(y)][1] = all_[at(b)][attribute_or<std::int64_t>(n, "transB", 0) != 0 ? 0 : 1];
     }
 
     void transpose(const node &n, int y) {
-        const symbols &x = all_[at(input(n, 0))];
+        const symbols x = all_[at(input(n, 0))];
         const auto order = attribute_or<std::vector<std::int64_t>>(n, "perm", {});
         for (std::size_t d = 0; d < x.size() && d < all_[at(y)].size(); d++) {
             const std::size_t from =
@@ -225,14 +225,14 @@ private:
     /// Sizes that a constant names are known, but for 1, which is the source's dimension.
     void expand(const node &n, int y) {
         const int x = input(n, 0), shape = input(n, 1);
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
             g_.tensors[at(shape)].type != data_type::s32 || sized_.tensors.count(shape) != 0)
             return element_wise(n, n.inputs.size(), y);
         const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
         for (std::size_t from_end = 1; from_end <= result.size(); from_end++) {
             const bool is_kept = from_end > sizes.size() || sizes[sizes.size() - from_end] == 1;
-            const symbols &source = all_[at(x)];
+            const symbols source = all_[at(x)];
             result[result.size() - from_end] =
                 is_kept && from_end <= source.size() ? source[source.size() - from_end] : known;
         }
@@ -241,7 +241,7 @@ private:
     /// Sizes that a constant names are known, 0 is the source's dimension.
     void reshape(const node &n, int y) {
         const int x = input(n, 0), shape = input(n, 1);
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].is_variable ||
             g_.tensors[at(shape)].type != data_type::s32 || is_open(shape))
             return lose(y);
@@ -253,7 +253,7 @@ private:
             return lose(y);
         const bool is_computed =
             sized_.tensors.count(shape) != 0; // ReshapeFusion makes 0 of sizes that the source has
-        symbols kept_sources = all_[at(x)];
+        std::vector<int> kept_sources = all_[at(x)].list();
         for (std::size_t d = 0; d < sizes.size(); d++)
             if (d < all_[at(x)].size() &&
                 (sizes[d] == 0 || (is_computed && sizes[d] == dims(x)[d] && all_[at(x)][d] != known))) {
@@ -269,7 +269,7 @@ private:
 
     void windows(const node &n, int y) {
         const symbols x = all_[at(input(n, 0))];
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         for (std::size_t d = 0; d < result.size(); d++)
             result[d] = d == 0 && !x.empty()                       ? x[0]
                         : d == 1 || d >= x.size() || x[d] == known ? known
@@ -278,7 +278,7 @@ private:
 
     /// A row for each of a batch of sequences.
     void rows(const node &n, int y) {
-        const symbols &x = all_[at(input(n, 0))];
+        const symbols x = all_[at(input(n, 0))];
         if (y != n.outputs[0])
             return lose(y);
         for (std::size_t d = 0; d < all_[at(y)].size(); d++)
@@ -289,7 +289,7 @@ private:
     void concatenation(const node &n, int y) {
         if (n.inputs.size() == 1)
             return same(n, y);
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         const auto rank = static_cast<std::int64_t>(result.size());
         std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);
         axis += axis < 0 ? rank : 0;
@@ -312,7 +312,7 @@ private:
     /// Dimensions of 1 come and go.
     void squeeze(const node &n, int y) {
         const int x = input(n, 0);
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         std::size_t from = 0;
         for (std::size_t d = 0; d < result.size(); d++) {
             while (from < dims(x).size() && dims(x)[from] == 1 && all_[at(x)][from] == known)
@@ -326,18 +326,18 @@ private:
 
     void gather(const node &n, int y) {
         const int data = input(n, 0), indices = input(n, 1);
-        symbols &result = all_[at(y)];
+        const symbols result = all_[at(y)];
         const auto rank = static_cast<std::int64_t>(dims(data).size());
         std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);
         axis += axis < 0 ? rank : 0;
         if (axis < 0 || axis >= rank || indices < 0 ||
             result.size() + 1 != dims(data).size() + dims(indices).size())
             return lose(y);
-        symbols all = all_[at(data)];
+        std::vector<int> all = all_[at(data)].list();
         const symbols of_indices = all_[at(indices)];
         const auto place = all.erase(all.begin() + axis);
         all.insert(place, of_indices.begin(), of_indices.end());
-        result = all;
+        result.assign(all);
     }
 
     void lose_dims(int t, const std::vector<bool> &dims) {
@@ -345,14 +345,14 @@ private:
             if (dims[d])
                 all_[at(t)][d] = unknown;
     }
-    bool has_rank(int t) const { return t < 0 || all_[at(t)].empty() || all_[at(t)][0] != of_unknown_rank; }
+    bool has_rank(int t) { return t < 0 || all_[at(t)].empty() || all_[at(t)][0] != of_unknown_rank; }
     void lose_rank(int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), of_unknown_rank); }
     void lose(int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), unknown); }
 
     const graph &g_;
     const sized_constants &sized_;
     const sized_constants values_; ///< the same without open dimensions, which symbols have
-    std::vector<symbols> all_;
+    dim_symbols all_;
 };
 
 } // namespace
@@ -387,10 +387,7 @@ std::set<int> ort_graph::floats_of_open_sizes() const {
 bool ort_graph::has_rank(int t) const { return rank(t) == 0 || symbol(t, 0) != of_unknown_rank; }
 
 int ort_graph::symbol(int t, std::size_t dim) const {
-    const auto index = static_cast<std::size_t>(t);
-    if (dim >= rank(t))
-        return unknown;
-    return index < symbols_.size() && dim < symbols_[index].size() ? symbols_[index][dim] : known;
+    return dim < rank(t) ? symbols_.at(static_cast<std::size_t>(t), dim) : unknown;
 }
 
 } // namespace octet::model

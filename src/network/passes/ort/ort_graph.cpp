@@ -54,12 +54,12 @@ bool ort_graph::is_read(int t) const {
     return std::any_of(readers.begin(), readers.end(), [](int r) { return r >= 0; });
 }
 
-int ort_graph::writer(int t, const char *op) const {
+int ort_graph::writer(int t, std::string_view op) const {
     const int i = producer(t);
     return is(i, op) && output(i) == t ? i : -1;
 }
 
-int ort_graph::reader(int t, const char *op) const {
+int ort_graph::reader(int t, std::string_view op) const {
     const int i = only_consumer(t);
     return is(i, op) ? i : -1;
 }

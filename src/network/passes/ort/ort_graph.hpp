@@ -3,6 +3,7 @@
 // A graph as ONNX Runtime's transformers see it: an editor that answers their questions about neighbours, constants,
 // open sizes, and pairs of QuantizeLinear and DequantizeLinear.
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -17,6 +18,45 @@ namespace octet::model {
 struct quantized {
     int codes, scale, zero_point;
     std::int64_t axis; ///< of a scale per channel
+};
+
+/// What is known of each dimension of each tensor: 0 a size, above it the number of a name, -1 nothing, -2 of a tensor of
+/// unknown rank. Side by side in one list, since it is made anew with each change of a graph.
+class dim_symbols {
+public:
+    dim_symbols() = default;
+    /// All are sizes.
+    explicit dim_symbols(const std::vector<tensor> &tensors) : first_(1, 0) {
+        first_.reserve(tensors.size() + 1);
+        for (const tensor &t : tensors)
+            first_.push_back(first_.back() + t.dims.size());
+        all_.resize(first_.back());
+    }
+
+    class of_tensor {
+    public:
+        of_tensor(int *begin, int *end) : begin_(begin), end_(end) {}
+        int *begin() const { return begin_; }
+        int *end() const { return end_; }
+        std::size_t size() const { return static_cast<std::size_t>(end_ - begin_); }
+        bool empty() const { return begin_ == end_; }
+        int &operator[](std::size_t dim) const { return begin_[dim]; }
+        std::vector<int> list() const { return {begin_, end_}; }
+        /// Of another one, or a list, of as many dimensions.
+        template <typename List> void assign(const List &l) const { std::copy(l.begin(), l.end(), begin_); }
+
+    private:
+        int *begin_, *end_;
+    };
+    of_tensor operator[](std::size_t t) { return {all_.data() + first_[t], all_.data() + first_[t + 1]}; }
+    /// Of a tensor or dimension that is not there: 0.
+    int at(std::size_t t, std::size_t dim) const {
+        return t + 1 < first_.size() && dim < first_[t + 1] - first_[t] ? all_[first_[t] + dim] : 0;
+    }
+
+private:
+    std::vector<std::size_t> first_; ///< of each tensor's, and the end
+    std::vector<int> all_;
 };
 
 class ort_graph : public graph_editor {
@@ -42,7 +82,7 @@ public:
             if (!is_removed(i))
                 work(i);
     }
-    template <typename Work> void for_each(const char *op, const Work &work) {
+    template <typename Work> void for_each(std::string_view op, const Work &work) {
         for_each([&](int i) {
             if (at(i).op == op)
                 work(i);
@@ -52,7 +92,7 @@ public:
     // ---- Nodes
 
     int count() const { return static_cast<int>(node_count()); }
-    bool is(int i, const char *op) const { return i >= 0 && !is_removed(i) && at(i).op == op; }
+    bool is(int i, std::string_view op) const { return i >= 0 && !is_removed(i) && at(i).op == op; }
     const operator_facts &facts(int i) const { return facts_of("onnx", at(i).op); }
     int input(int i, std::size_t k) const { return k < at(i).inputs.size() ? at(i).inputs[k] : -1; }
     int output(int i) const { return at(i).outputs[0]; }
@@ -63,9 +103,9 @@ public:
     }
 
     /// The node of an operator that writes a tensor as its first output; -1.
-    int writer(int t, const char *op) const;
+    int writer(int t, std::string_view op) const;
     /// The only reader of a tensor, which is no output of the network, if it is of that operator; -1.
-    int reader(int t, const char *op) const;
+    int reader(int t, std::string_view op) const;
     /// The only node that reads a tensor, which may be an output of the network, too; -1.
     int only_node_reading(int t) const;
     bool is_graph_output(int t) const;
@@ -118,7 +158,7 @@ public:
         const auto found = from_sizes_->nodes.find(t);
         return found != from_sizes_->nodes.end() ? &found->second : nullptr;
     }
-    const size_node *sizes_of(int t, const char *op) const {
+    const size_node *sizes_of(int t, std::string_view op) const {
         const size_node *n = sizes_of(t);
         return n && n->computing.op == op ? n : nullptr;
     }
@@ -184,9 +224,7 @@ private:
     const int first_inserted_; ///< node
     mutable std::vector<int> order_of_visits_;
     mutable std::size_t visits_at_ = 0; ///< changes when it was found
-    /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown, -2 of a tensor of unknown rank. Empty: all
-    /// are known.
-    std::vector<std::vector<int>> symbols_;
+    dim_symbols symbols_;               ///< empty: all are known
 };
 
 } // namespace octet::model

@@ -75,7 +75,7 @@ private:
     // ---- Parameters
 
     /// Whether a node is one of two and names scale and zero point, both constant and one.
-    bool has_parameters(int i, const char *op) const {
+    bool has_parameters(int i, std::string_view op) const {
         const auto is_one = [&](int t) {
             return t >= 0 && g_.tensor_at(t).dims.size() <= 1 && element_count(g_.tensor_at(t).dims) == 1;
         };

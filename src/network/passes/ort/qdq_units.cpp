@@ -120,8 +120,9 @@ private:
             return bias < 0;
         const std::vector<float> given = g_.values(b->scale), scales = g_.values(w.scale);
         const std::size_t count = std::max(given.size(), scales.size());
+        const float scale = g_.scale_of(x);
         for (std::size_t c = 0; c < count; c++) {
-            const float sum = g_.scale_of(x) * scales[scales.size() == 1 ? 0 : c];
+            const float sum = scale * scales[scales.size() == 1 ? 0 : c];
             if (std::abs(given[given.size() == 1 ? 0 : c] - sum) > absolute + relative * std::abs(sum))
                 return false;
         }

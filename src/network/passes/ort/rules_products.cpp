@@ -75,7 +75,7 @@ public:
 
 private:
     /// The only reader of the convolution, as its first operand, with a constant as the second; -1: none.
-    int follower(const char *op) const {
+    int follower(std::string_view op) const {
         const int y = g_.output(i_), i = g_.reader(y, op);
         return i >= 0 && g_.input(i, 0) == y && g_.is_float_constant(g_.input(i, 1)) ? i : -1;
     }

@@ -39,9 +39,9 @@ private:
 /// Values that are equal have the number of the first; a DequantizeLinear is there for each reader, and each has values of its
 /// own. What the network gives out stays, though others may read it.
 void eliminate_common_subexpressions(ort_graph &g) {
-    using key = std::tuple<std::string, std::vector<int>, std::map<std::string, attribute>>;
     constant_numbers constants(g);
-    std::map<key, int> first;
+    std::map<std::vector<int>, std::vector<int>>
+        nodes_on;                ///< those that are the first, by the numbers of what they read
     std::map<int, int> equal_to; ///< of tensors that are not the first
     g.for_each([&](int i) {
         const node &n = g.at(i);
@@ -53,10 +53,12 @@ void eliminate_common_subexpressions(ort_graph &g) {
             const auto found = equal_to.find(t);
             inputs.push_back(found == equal_to.end() ? constants.of(t) : found->second);
         }
-        std::map<std::string, attribute> attributes = n.attributes;
-        attributes.erase(kept_unread);
-        const std::vector<int> &kept =
-            g.at(first.emplace(key{n.op, inputs, attributes}, i).first->second).outputs;
+        std::vector<int> &nodes = nodes_on[inputs];
+        const auto first =
+            std::find_if(nodes.begin(), nodes.end(), [&](int node) { return are_alike(g.at(node), n); });
+        if (first == nodes.end())
+            return nodes.push_back(i);
+        const std::vector<int> &kept = g.at(*first).outputs;
         for (std::size_t k = 0; k < n.outputs.size() && kept.size() == n.outputs.size(); k++)
             if (n.outputs[k] != kept[k])
                 equal_to[n.outputs[k]] = kept[k];
