@@ -41,6 +41,7 @@ compare versions 0 480 # operator sets 7 to 10, 22 to 25
 compare products
 compare unusual
 compare attentions
+compare conditions
 # What doc/onnx.md lists: each differs still, and by no more than is said there.
 node "$here/compare_graphs.cjs" "$folder" known
 "$octet" check "$folder/graphs.json" >"$folder/report" || true

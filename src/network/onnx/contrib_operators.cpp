@@ -16,16 +16,6 @@ class expansion : public node_parts {
 public:
     using node_parts::node_parts;
 
-    /// Quantizes A, multiplies: A, B, scale of B, zero point of B, bias.
-    void dynamic_quantize_matmul() {
-        const int codes = between("codes"), scale = between("scale"), zero_point = between("zero point");
-        add({"DynamicQuantizeLinear", {input(0)}, {codes, scale, zero_point}, {}});
-        add({"MatMulIntegerToFloat",
-             {codes, input(1), scale, input(2), zero_point, input(3), input(4)},
-             output(),
-             {}});
-    }
-
     /// Passes know it whole.
     void bias_gelu() {
         if (input(1) < 0)
@@ -51,7 +41,6 @@ void expand_contrib_operators(graph &g) {
     static const std::map<std::string, void (e::*)()> expansions = {
         {"BiasGelu", &e::bias_gelu},
         {"Dropout", &e::dropout},
-        {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
         {"QAttention", &e::attention},
     };
     if (std::none_of(g.nodes.begin(), g.nodes.end(),

@@ -1,6 +1,8 @@
 // Shapes of what broadcasts: matrix products, whose leading dimensions are a batch, and operators that work
 // element by element.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {
@@ -11,6 +13,11 @@ using dims = memory::dims;
 void matrix_product(node_shapes &n, std::size_t second, data_type type) {
     dims a = n.dims_of_rank(0, 1), b = n.dims_of_rank(second, 1);
     const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+    const auto move_batch = [](dims &d) { std::rotate(d.begin(), d.begin() + 1, d.end() - 1); };
+    if (n.integer("transBatchA", 0) != 0 && !a_is_vector)
+        move_batch(a);
+    if (n.integer("transBatchB", 0) != 0 && !b_is_vector)
+        move_batch(b);
     if (n.integer("transA", 0) != 0 && !a_is_vector)
         std::swap(a[a.size() - 2], a.back());
     if (n.integer("transB", 0) != 0 && !b_is_vector)

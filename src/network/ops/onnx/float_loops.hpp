@@ -119,9 +119,9 @@ struct scaled_blocks {
 };
 std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks);
 
-/// Rows of `size` elements with one scale for all, input 1, and one shift or none, input 2.
-std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
-                                                      bool is_simplified);
+/// A norm whose scale, input 1, or shift, input 2 if there is one, broadcasts to the source in another way than as a row of numbers,
+/// one for each that is normalized; null: both are such rows.
+std::unique_ptr<step> make_spread_normalization(const lowering &l, float epsilon, bool is_simplified);
 
 /// Products of single rows, input 0, with matrices, input 1, or of matrices with single columns. Their descriptors have equal ranks.
 struct vector_product {

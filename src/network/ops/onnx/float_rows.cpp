@@ -126,10 +126,16 @@ void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> all
             refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
 }
 
+std::int64_t normalized_axis(const lowering &l) {
+    const auto rank = static_cast<std::int64_t>(l.input(0).dims.size());
+    const std::int64_t given = l.integer("axis", -1);
+    return given < 0 ? given + rank : given;
+}
+
 memory::desc normalized_rows(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
     const auto rank = static_cast<std::int64_t>(x.dims.size());
-    const std::int64_t given = l.integer("axis", -1), axis = given < 0 ? given + rank : given;
+    const std::int64_t given = l.integer("axis", -1), axis = normalized_axis(l);
     if (axis < 0 || axis >= rank || y.dims != x.dims)
         refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
                " and output " + to_text(y.dims) + " differ in shape");
@@ -148,10 +154,8 @@ std::unique_ptr<step> lower_float_softmax(const lowering &l) {
 std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
     need_only_outputs(l, {});
     const memory::desc md = normalized_rows(l);
-    const dim_t size = md.dims().back();
-    const auto is_one = [&](std::size_t i) { return element_count(l.input(i, {data_type::f32}).dims) == 1; };
-    if (size > 1 && is_one(1) && (!l.has_input(2) || is_one(2)))
-        return make_normalization_by_one_scale(l, size, l.real("epsilon", 1e-5f), false);
+    if (auto spread = make_spread_normalization(l, l.real("epsilon", 1e-5f), false))
+        return spread;
     auto result = std::make_unique<primitive_step>();
     add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});
     return result;

@@ -78,6 +78,8 @@ std::unique_ptr<step> softmax_step(const lowering &l, const softmax_rows &rows, 
 
 /// Input 0 and output 0 of a normalization as rows, from the dimension on that "axis" names. Refuses outputs of other dimensions.
 memory::desc normalized_rows(const lowering &l);
+/// The first of the dimensions that are normalized, from the front.
+std::int64_t normalized_axis(const lowering &l);
 
 /// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in
 /// `channel_mask`.

@@ -36,7 +36,9 @@ constexpr row onnx_replaced_rows[] = {
         .sizes(flow::rows),
     row("BiasGelu", 2, nullptr, shape::same, rows::broadcast).in(domains::microsoft).sizes(flow::first),
     row("Constant", 0),
-    row("DynamicQuantizeMatMul", {3, 5}).in(domains::microsoft).sizes(flow::matrices),
+    row("DynamicQuantizeMatMul", {3, 5}, nullptr, shape::matmul_integer_to_float, rows::never)
+        .in(domains::microsoft)
+        .sizes(flow::matrices),
     row("FastGelu", {1, 2}, nullptr, shape::same, rows::broadcast).in(domains::microsoft).sizes(flow::first),
     row("FusedConv", {2, any}).internal().sizes(flow::windows),
     row("FusedGemm", {2, any}).internal().sizes(flow::gemm),

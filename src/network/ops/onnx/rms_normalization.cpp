@@ -1,8 +1,13 @@
-// SimplifiedLayerNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these.
+// SimplifiedLayerNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these. Also norms whose scale
+// or shift is no row of numbers, which it computes in double precision.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
+#include "network/graph/element_map.hpp"
+#include "network/graph/index_walk.hpp"
 #include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -66,23 +71,55 @@ private:
     float epsilon_;
 };
 
-/// With one scale for all elements, and one shift or none: in double precision.
+/// Scale or shift of elements: offsets that add up, for each row, if they differ, and for each element of a row.
+struct spread_operand {
+    buffer data;
+    std::vector<dim_t> rows, elements;
+
+    double at(const float *values, dim_t row, dim_t i) const {
+        const dim_t begin = rows.empty() ? 0 : rows[static_cast<std::size_t>(row)];
+        return static_cast<double>(values[begin + elements[static_cast<std::size_t>(i)]]);
+    }
+    /// One number for each element of a row, the same for all rows.
+    bool is_row() const {
+        for (std::size_t i = 0; i < elements.size(); i++)
+            if (elements[i] != static_cast<dim_t>(i))
+                return false;
+        return rows.empty();
+    }
+};
+
+spread_operand operand_of(const lowering &l, std::size_t input, std::size_t axis) {
+    const memory::dims &x = l.input(0).dims;
+    const memory::dims strides = broadcast_strides(l.input(input, {data_type::f32}).dims, x);
+    const auto offsets = [&](std::size_t first, std::size_t last) {
+        const auto from = static_cast<std::ptrdiff_t>(first), to = static_cast<std::ptrdiff_t>(last);
+        std::vector<dim_t> all;
+        for_each_offset({x.begin() + from, x.begin() + to}, {strides.begin() + from, strides.begin() + to},
+                        [&](dim_t offset) { all.push_back(offset); });
+        return all;
+    };
+    const bool are_alike = std::all_of(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(axis),
+                                       [](dim_t stride) { return stride == 0; });
+    return {l.input_buffer(input), are_alike ? std::vector<dim_t>() : offsets(0, axis),
+            offsets(axis, x.size())};
+}
+
+/// In double precision.
 class double_normalization final : public loop_step {
 public:
-    double_normalization(const lowering &l, dim_t size, float epsilon, bool is_simplified)
-        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer(0)), size_(size),
-          rows_(element_count(l.input(0).dims) / size), epsilon_(epsilon), is_simplified_(is_simplified),
-          has_shift_(!is_simplified && l.has_input(2)) {
-        if (has_shift_)
-            shift_ = l.input_buffer(2);
-    }
+    double_normalization(const lowering &l, spread_operand scale, std::optional<spread_operand> shift,
+                         float epsilon, bool is_simplified)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer(0)), scale_(std::move(scale)),
+          shift_(std::move(shift)), size_(static_cast<dim_t>(scale_.elements.size())),
+          rows_(element_count(l.input(0).dims) / std::max<dim_t>(size_, 1)), epsilon_(epsilon),
+          is_simplified_(is_simplified) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const float *x = m.at<float>(src_);
+        const float *x = m.at<float>(src_), *scale = m.at<float>(scale_.data),
+                    *shift = shift_ ? m.at<float>(shift_->data) : nullptr;
         float *y = m.at<float>(dst_);
-        const auto scale = static_cast<double>(*m.at<float>(scale_)),
-                   shift = has_shift_ ? static_cast<double>(*m.at<float>(shift_)) : 0.,
-                   n = static_cast<double>(size_);
+        const auto n = static_cast<double>(size_);
         for (dim_t r = 0; r < rows_; r++, x += size_, y += size_) {
             double sum = 0, squares = 0;
             for (dim_t i = 0; i < size_; i++) {
@@ -93,28 +130,37 @@ public:
             const double mean = is_simplified_ ? 0. : sum / n;
             const double deviation = std::sqrt(squares / n - mean * mean + static_cast<double>(epsilon_));
             for (dim_t i = 0; i < size_; i++) {
-                const double scaled = (static_cast<double>(x[i]) - mean) / deviation * scale;
-                y[i] = static_cast<float>(has_shift_ ? scaled + shift : scaled);
+                const double scaled = (static_cast<double>(x[i]) - mean) / deviation * scale_.at(scale, r, i);
+                y[i] = static_cast<float>(shift ? scaled + shift_->at(shift, r, i) : scaled);
             }
         }
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(rows_) + " rows of " + std::to_string(size_) +
-               " with one scale";
+               " with a scale of other dimensions";
     }
 
 private:
-    buffer src_, scale_, shift_, dst_;
+    buffer src_, dst_;
+    spread_operand scale_;
+    std::optional<spread_operand> shift_;
     dim_t size_, rows_;
     float epsilon_;
-    bool is_simplified_, has_shift_;
+    bool is_simplified_;
 };
 
 } // namespace
 
-std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
-                                                      bool is_simplified) {
-    return std::make_unique<double_normalization>(l, size, epsilon, is_simplified);
+std::unique_ptr<step> make_spread_normalization(const lowering &l, float epsilon, bool is_simplified) {
+    const auto axis = static_cast<std::size_t>(normalized_axis(l));
+    spread_operand scale = operand_of(l, 1, axis);
+    std::optional<spread_operand> shift;
+    if (!is_simplified && l.has_input(2))
+        shift = operand_of(l, 2, axis);
+    if (scale.is_row() && (!shift || shift->is_row()))
+        return nullptr;
+    return std::make_unique<double_normalization>(l, std::move(scale), std::move(shift), epsilon,
+                                                  is_simplified);
 }
 
 namespace {
@@ -122,13 +168,9 @@ namespace {
 std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
     need_only_outputs(l, {});
     const dim_t size = normalized_rows(l).dims().back();
-    const tensor &scale = l.input(1, {data_type::f32});
-    if (const dim_t count = element_count(scale.dims); count != size && count != 1)
-        refuse("the scale " + to_text(scale.dims) + " is not one value, or one for each of " +
-               std::to_string(size));
     const float epsilon = l.real("epsilon", 1e-5f);
-    if (element_count(scale.dims) != size)
-        return make_normalization_by_one_scale(l, size, epsilon, true);
+    if (auto spread = make_spread_normalization(l, epsilon, true))
+        return spread;
     return std::make_unique<rms_normalization>(l, size, epsilon);
 }
 

@@ -68,8 +68,10 @@ namespace {
 /// A sum with a row, which alone Gelu or FastGelu reads; of rank 1 is the bias, and the first of two such.
 void add_bias_to_gelu(ort_graph &g, int sum) {
     const int gelu = g.only_consumer(g.output(sum));
-    const bool is_fast = g.is(gelu, "FastGelu");
-    if (!is_fast && !(g.is(gelu, "Gelu") && g.attribute<std::string>(gelu, "approximate", "none") == "none"))
+    const bool is_fast =
+        g.is(gelu, "FastGelu") ||
+        (g.is(gelu, "Gelu") && g.attribute<std::string>(gelu, "approximate", "none") == "tanh");
+    if (!is_fast && !g.is(gelu, "Gelu"))
         return;
     if (g.at(gelu).inputs.size() != 1 || !g.is_float(g.output(sum)))
         return;
@@ -77,7 +79,7 @@ void add_bias_to_gelu(ort_graph &g, int sum) {
         const int bias = g.input(sum, k), x = g.input(sum, 1 - k);
         if (g.rank(bias) != 1 || g.rank(x) == 0)
             continue;
-        if (g.is_known(bias, 0) && g.has_size(x, g.rank(x) - 1, g.size(bias, 0))) {
+        if (g.are_equal(bias, 0, x, g.rank(x) - 1)) {
             g.become(gelu, is_fast ? "FastGelu" : "BiasGelu", {x, bias});
             g.remove(sum);
         }
@@ -118,13 +120,14 @@ tanh_argument first_form(const ort_graph &g, int u) {
     return {};
 }
 
-/// (x + x^3 * 0.044715) * 0.79788
+/// (x + x^3 * 0.044715) * 0.79788. A Cast that wrote x would have to have no other reader than the power and the sum.
 tanh_argument second_form(const ort_graph &g, int u) {
     const int sum = g.writer(scaled_by(g, u, root_of_2_by_pi), "Add");
     for (std::size_t k = 0; sum >= 0 && k < 2; k++) {
         const int x = g.input(sum, k), scaled = g.writer(g.input(sum, 1 - k), "Mul");
         const int power = g.writer(scaled_by(g, scaled, cubic), "Pow");
-        if (power >= 0 && g.input(power, 0) == x && g.is_value(g.input(power, 1), 3.))
+        if (power >= 0 && g.input(power, 0) == x && g.is_value(g.input(power, 1), 3.) &&
+            g.writer(x, "Cast") < 0)
             return {x, {sum, scaled, power}};
     }
     return {};

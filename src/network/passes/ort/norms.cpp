@@ -11,10 +11,11 @@ namespace {
 constexpr std::int64_t norm_opset = 17;
 constexpr float default_epsilon = 1e-5f;
 
-/// The source of a ReduceMean over the last dimension alone, which stays as 1; -1. The only dimension has to be named from the end.
+/// The source of a ReduceMean over the last dimension alone; -1. Whether it stays as 1 is not looked at. The only dimension has to be
+/// named from the end.
 int mean_of_rows(const ort_graph &g, int mean) {
     const int x = mean < 0 ? -1 : g.input(mean, 0);
-    if (!g.is_float(x) || g.rank(x) < 1 || g.rank(g.output(mean)) != g.rank(x))
+    if (!g.is_float(x) || g.rank(x) < 1)
         return -1;
     const auto rank = static_cast<std::int64_t>(g.rank(x));
     std::vector<std::int64_t> axes = g.attribute(mean, "axes", std::vector<std::int64_t>{});
@@ -42,8 +43,15 @@ root_of_sum root_behind(const ort_graph &g, int v) {
 
 bool is_row(const ort_graph &g, int t) { return g.is_float(t) && g.rank(t) == 1; }
 
-/// (x - mean) / sqrt(mean of squares + epsilon) * scale + shift. Neither the exponent nor the order of the difference is
-/// looked at, and epsilon only behind.
+/// Two rows of equal sizes; sizes that are open pass for equal, whatever their names.
+bool are_equal_rows(const ort_graph &g, int a, int b) {
+    if (!is_row(g, a) || !is_row(g, b) || g.is_known(a, 0) != g.is_known(b, 0))
+        return false;
+    return !g.is_known(a, 0) || g.size(a, 0) == g.size(b, 0);
+}
+
+/// (x - mean) / sqrt(mean of squares + epsilon) * scale + shift. The value of the exponent, which side is subtracted and which one
+/// is divided are not looked at, and epsilon only behind.
 void form_layer_norm(ort_graph &g, int mean) {
     const int x = mean_of_rows(g, mean), m = g.output(mean);
     const std::vector<int> differences = g.consumers(m);
@@ -59,21 +67,20 @@ void form_layer_norm(ort_graph &g, int mean) {
         return;
     const int power = g.is(readers[0], "Pow") ? readers[0] : readers[1],
               quotient = readers[0] == power ? readers[1] : readers[0];
-    if (!g.is(power, "Pow") || !g.is(quotient, "Div"))
+    if (!g.is(power, "Pow") || !g.is(quotient, "Div") || !g.is_float(g.input(power, 1)))
         return;
     const int variance = g.reader(g.output(power), "ReduceMean");
     if (mean_of_rows(g, variance) < 0)
         return;
     root_of_sum r = root_behind(g, g.output(variance));
-    if (r.root < 0 || g.only_consumer(g.output(r.root)) != quotient ||
-        g.input(quotient, 1) != g.output(r.root))
+    if (r.root < 0 || g.only_consumer(g.output(r.root)) != quotient)
         return;
     const int product = g.reader(g.output(quotient), "Mul"),
               sum = product < 0 ? -1 : g.reader(g.output(product), "Add");
     if (sum < 0)
         return;
     const int scale = g.other(product, g.output(quotient)), shift = g.other(sum, g.output(product));
-    if (!is_row(g, scale) || !is_row(g, shift) || !g.are_equal(scale, 0, shift, 0))
+    if (!are_equal_rows(g, scale, shift))
         return;
     if (const auto given = g.number(g.input(r.sum, 1)); given && g.input(r.sum, 1) != g.output(variance))
         r.epsilon = *given;
@@ -102,10 +109,18 @@ void fuse_layer_norm_at_level2(ort_graph &g) {
 
 namespace {
 
+/// A constant of one element of any type.
+bool is_two(const ort_graph &g, int t) {
+    if (!g.is_constant(t) || element_count(g.dims(t)) != 1)
+        return false;
+    return g.is_float(t) ? g.number(t) == 2.f
+                         : g.type(t) == data_type::s32 && values_of<std::int32_t>(g.tensor_at(t)).at(0) == 2;
+}
+
 /// x / sqrt(mean of squares + epsilon) * scale. An epsilon that is no constant of one element is not looked at.
 void form_simplified_layer_norm(ort_graph &g, int power) {
     const int x = g.input(power, 0), mean = g.reader(g.output(power), "ReduceMean");
-    if (g.number(g.input(power, 1)) != 2.f || mean_of_rows(g, mean) < 0)
+    if (!is_two(g, g.input(power, 1)) || mean_of_rows(g, mean) < 0)
         return;
     root_of_sum r = root_behind(g, g.output(mean));
     const int quotient = r.root < 0 ? -1 : g.reader(g.output(r.root), "Div");
@@ -155,13 +170,12 @@ int bias_in(const ort_graph &g, int t) {
     return fits ? row : -1;
 }
 
+/// Which dimensions the norm is of is not looked at: rows are normalized.
 void form_skip_layer_norm(ort_graph &g, int norm) {
     const int sum = g.writer(g.input(norm, 0), "Add");
     if (sum < 0 || g.only_consumer(g.output(sum)) != norm)
         return;
-    const auto rank = static_cast<std::int64_t>(g.rank(g.output(sum))),
-               axis = g.attribute<std::int64_t>(norm, "axis", -1);
-    if (!are_alike(g, g.input(sum, 0), g.input(sum, 1)) || (axis != -1 && axis != rank - 1))
+    if (!are_alike(g, g.input(sum, 0), g.input(sum, 1)))
         return;
     const int scale = g.input(norm, 1), shift = g.input(norm, 2);
     if (scale < 0 || g.dims(scale) != memory::dims{g.last_size(g.output(sum))} ||
@@ -187,7 +201,7 @@ void form_skip_layer_norm(ort_graph &g, int norm) {
 
 /// The row that is added to a product takes the fifth input, if it is free.
 void add_bias_to_skip(ort_graph &g, int i) {
-    if (g.at(i).inputs.size() > 4)
+    if (g.at(i).inputs.size() != 4)
         return;
     for (std::size_t k = 0; k < 2; k++) {
         const int sum = g.writer(g.input(i, k), "Add");

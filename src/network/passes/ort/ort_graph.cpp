@@ -12,13 +12,17 @@ namespace octet::model {
 
 // ---- Nodes
 
-std::vector<int> ort_graph::visiting_order() const {
-    if (!order_of_visits_.empty() && visits_at_ == changes())
-        return order_of_visits_;
+bool ort_graph::is_older(int a, int b) const {
     const auto place = [&](int i) { // nodes can run in another order than that of the file
         return std::tuple(i >= first_inserted_, i >= first_inserted_ ? 0 : at(i).number, i);
     };
-    const auto is_before = [&](int a, int b) { return place(a) < place(b); };
+    return place(a) < place(b);
+}
+
+std::vector<int> ort_graph::visiting_order() const {
+    if (!order_of_visits_.empty() && visits_at_ == changes())
+        return order_of_visits_;
+    const auto is_before = [&](int a, int b) { return is_older(a, b); };
     std::vector<int> waiting, order, before;
     for (int i = 0, end = count(); i < end; i++)
         if (const std::vector<int> &y = at(i).outputs;

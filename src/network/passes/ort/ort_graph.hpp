@@ -92,6 +92,8 @@ public:
     // ---- Nodes
 
     int count() const { return static_cast<int>(node_count()); }
+    /// Whether a node stands in front of another one in the file; those that passes have made come behind.
+    bool is_older(int a, int b) const;
     bool is(int i, std::string_view op) const { return i >= 0 && !is_removed(i) && at(i).op == op; }
     const operator_facts &facts(int i) const { return facts_of("onnx", at(i).op); }
     int input(int i, std::size_t k) const { return k < at(i).inputs.size() ? at(i).inputs[k] : -1; }

@@ -38,7 +38,7 @@ void form_gemm(ort_graph &g, int i) {
     }
     const memory::dims from = g.dims(a);
     const dim_t columns = g.size(b, 1);
-    if (!g.is_known(a) || !g.is_known(b) || g.dims(c) != memory::dims{columns})
+    if (!g.is_known(a) || !g.is_known(b) || !g.is_known(c) || g.dims(c) != memory::dims{columns})
         return;
     const dim_t rows = element_count({from.begin(), from.end() - 1});
     const int matrix = g.add_like(a, {rows, from.back()}), result = g.add_like(y, {rows, columns});
@@ -108,13 +108,9 @@ void form_integer_product(ort_graph &g, int i) {
     if (factors < 0 || g.only_consumer(g.output(factors)) != product)
         return;
     const int first = g.input(factors, 0), second = g.input(factors, 1);
-    const int a = g.is_constant(first) ? second : first, b = g.other(factors, a);
     const memory::dims y = g.dims(g.output(i));
     const dim_t columns = y.empty() ? 0 : y.back();
-    const auto fits = [&](int t, dim_t count) {
-        return g.is_float(t) && g.rank(t) <= 1 && element_count(g.dims(t)) == count;
-    };
-    if (!fits(a, 1) || !(fits(b, 1) || fits(b, columns)))
+    if (g.input(i, 1) < 0 || !g.is_float(first) || !g.is_float(second))
         return;
     node n{"MatMulIntegerToFloat",
            {g.input(i, 0), g.input(i, 1), first, second, g.input(i, 2), g.input(i, 3)}, // in the file's order
@@ -142,7 +138,7 @@ void fuse_matmul_integer_to_float(ort_graph &g) {
     g.for_each("MatMulInteger", [&](int i) { form_integer_product(g, i); });
 }
 
-/// A DynamicQuantizeLinear that nobody else reads, and constants.
+/// A DynamicQuantizeLinear that nobody else reads.
 void fuse_dynamic_quantize_matmul(ort_graph &g) {
     g.for_each("MatMulIntegerToFloat", [&](int i) {
         const int quantize = g.writer(g.input(i, 0), "DynamicQuantizeLinear");
@@ -152,17 +148,51 @@ void fuse_dynamic_quantize_matmul(ort_graph &g) {
         for (const int t : g.at(quantize).outputs)
             if (g.only_consumer(t) != i)
                 return;
-        const int b = g.input(i, 1), scale = g.input(i, 3), zero_point = g.input(i, 5);
-        if (!g.is_constant(b) || (zero_point >= 0 && !g.is_constant(zero_point)))
-            return;
-        const std::vector<int> inputs = {g.input(quantize, 0), b, scale, zero_point, g.input(i, 6)};
+        const std::vector<int> inputs = {g.input(quantize, 0), g.input(i, 1), g.input(i, 3), g.input(i, 5),
+                                         g.input(i, 6)};
         g.remove(quantize);
         g.become(i, "DynamicQuantizeMatMul", inputs);
     });
 }
 
+namespace {
+
+bool has_scales(const ort_graph &g, int i) {
+    return g.is(i, "MatMulIntegerToFloat") && g.input(i, 1) >= 0 && g.input(i, 2) >= 0 && g.input(i, 3) >= 0;
+}
+
+/// No dimensions, or one of size 1.
+bool is_single(const ort_graph &g, int t) { return g.rank(t) <= 1 && element_count(g.dims(t)) == 1; }
+
+/// What the kernel takes for scales of B: one, one per column, or one per column of each matrix.
+bool fits_columns(const ort_graph &g, int scale, int b) {
+    if (is_single(g, scale))
+        return true;
+    memory::dims of_columns = g.dims(b);
+    if (of_columns.size() < 2)
+        return false;
+    if (of_columns.size() == 2 && g.dims(scale) == memory::dims{of_columns.back()})
+        return true;
+    of_columns[of_columns.size() - 2] = 1;
+    return g.dims(scale) == of_columns;
+}
+
+/// Whether the kernel takes the scales the other way round, for their dimensions.
+bool are_swapped(const ort_graph &g, int a, int b) {
+    if (!is_single(g, a))
+        return g.rank(a) == 1 || g.last_size(a) != 1;
+    return !is_single(g, b) && g.rank(b) > 1 && g.size(b, g.rank(b) - 2) != 1;
+}
+
+} // namespace
+
 void order_scales(ort_graph &g, int i) {
-    if (!g.is(i, "MatMulIntegerToFloat") || !g.is_constant(g.input(i, 2)) || g.is_constant(g.input(i, 3)))
+    if (!has_scales(g, i))
+        return;
+    const int a = g.input(i, 2), b = g.input(i, 3);
+    const bool is_computed_alone =
+        is_single(g, a) && is_single(g, b) && g.is_constant(a) && !g.is_constant(b);
+    if (!is_computed_alone && !are_swapped(g, a, b))
         return;
     node n = g.at(i);
     std::swap(n.inputs[2], n.inputs[3]);
@@ -170,25 +200,45 @@ void order_scales(ort_graph &g, int i) {
 }
 
 void split_scales(ort_graph &g, int i) {
-    if (!g.is(i, "MatMulIntegerToFloat"))
+    if (!has_scales(g, i))
         return;
-    const bool has_zero = g.number(g.input(i, 2)) == 0.f || g.number(g.input(i, 3)) == 0.f;
-    if (!has_zero && (g.is_constant(g.input(i, 2)) || g.is_constant(g.input(i, 3))))
+    const int y = g.output(i), a = g.input(i, 2), b = g.input(i, 3), bias = g.input(i, 6);
+    const bool has_zero = g.number(a) == 0.f || g.number(b) == 0.f,
+               are_plain = is_single(g, a) && g.rank(b) <= 1 && fits_columns(g, b, g.input(i, 1));
+    if (are_plain && !has_zero && (g.is_constant(a) || g.is_constant(b)))
         return;
     constexpr std::int64_t as_f32 = 1;
-    const int y = g.output(i), bias = g.input(i, 6), real = g.add_like(y),
-              factors = g.add_like(g.input(i, 3)), product = g.add_like(y);
     tensor sums = g.tensor_at(y);
     sums.type = data_type::s32;
-    const int whole = g.add_tensor(std::move(sums));
+    const int whole = g.add_tensor(std::move(sums)), real = g.add_like(y);
     g.insert_before(
         i, {"MatMulInteger", {g.input(i, 0), g.input(i, 1), g.input(i, 4), g.input(i, 5)}, {whole}, {}});
     g.insert_before(i, {"Cast", {whole}, {real}, {{"to", as_f32}}});
-    g.insert_before(i, {"Mul", {g.input(i, 2), g.input(i, 3)}, {factors}, {}});
-    if (bias < 0)
-        return g.become(i, "Mul", {real, factors});
-    g.insert_before(i, {"Mul", {real, factors}, {product}, {}});
-    g.become(i, "Add", {product, bias});
+    // One scale of A and what fits columns of B are one factor; others come behind the bias.
+    std::vector<node> steps;
+    const bool is_a_single = is_single(g, a), are_columns = fits_columns(g, b, g.input(i, 1));
+    int factor = is_a_single ? a : are_columns ? b : -1;
+    if (is_a_single && are_columns) {
+        factor = g.add_like(b);
+        g.insert_before(i, {"Mul", {a, b}, {factor}, {}});
+    }
+    if (factor >= 0)
+        steps.push_back({"Mul", {factor}, {}, {}});
+    if (bias >= 0)
+        steps.push_back({"Add", {bias}, {}, {}});
+    if (!is_a_single)
+        steps.push_back({"Mul", {a}, {}, {}});
+    if (!are_columns)
+        steps.push_back({"Mul", {b}, {}, {}});
+    int x = real;
+    for (node &n : steps) {
+        n.inputs.insert(n.inputs.begin(), x);
+        if (&n == &steps.back())
+            return g.become(i, std::move(n));
+        x = g.add_like(y);
+        n.outputs = {x};
+        g.insert_before(i, std::move(n));
+    }
 }
 
 void split_dynamic_quantize_matmul(ort_graph &g, int i) {
@@ -236,15 +286,31 @@ std::optional<taken_order> taken(const order &p) {
 constexpr const char *transposed[] = {"transA", "transB"},
                      *batch_transposed[] = {"transBatchA", "transBatchB"};
 
+/// The Transpose that wrote a tensor; -1. A Cast of one becomes a Transpose of a Cast.
+int transpose_of(ort_graph &g, int t) {
+    const int cast = g.writer(t, "Cast"), codes = cast < 0 ? t : g.input(cast, 0),
+              before = g.writer(codes, "Transpose");
+    if (before < 0 || g.is_graph_output(codes) || g.is_graph_output(t) || !taken(order_of(g, before)))
+        return -1;
+    if (cast < 0)
+        return before;
+    const order p = order_of(g, before);
+    const int x = g.input(before, 0), floats = g.add_like(x, g.type(t));
+    g.insert_before(cast, {"Cast", {x}, {floats}, g.at(cast).attributes});
+    g.become(cast, node{"Transpose", {floats}, {}, {{"perm", p}}});
+    return cast;
+}
+
 /// Takes transposes that move a batch only between operands of equally many dimensions.
 void take_transposes(ort_graph &g, int i) {
+    if (!g.is_float(g.input(i, 0)) || !g.is_float(g.input(i, 1)) || g.input(i, 0) == g.input(i, 1))
+        return;
     std::optional<taken_order> ways[2];
     for (std::size_t k = 0; k < 2; k++) {
-        const int moved = g.input(i, k), before = g.writer(moved, "Transpose");
-        if (before < 0 || !g.is_float(moved) || g.is_graph_output(moved) ||
-            g.attribute<std::int64_t>(i, batch_transposed[k], 0) != 0)
+        if (g.attribute<std::int64_t>(i, batch_transposed[k], 0) != 0)
             continue;
-        ways[k] = taken(order_of(g, before));
+        if (const int before = transpose_of(g, g.input(i, k)); before >= 0)
+            ways[k] = taken(order_of(g, before));
     }
     const bool are_alike = g.rank(g.input(i, 0)) == g.rank(g.input(i, 1));
     for (std::size_t k = 0; k < 2; k++) {
@@ -316,7 +382,8 @@ bool is_scaled_tensor(const ort_graph &g, int i) {
     return found && g.has_rank(found->scaled) && g.rank(found->scaled) > 0;
 }
 
-/// Factors of the operands and of the product become one, which is not the same to the last bit.
+/// Factors of the operands, the one that the file has first before the other, and of the product become one, which is not the same
+/// to the last bit.
 void take_factors(ort_graph &g, int i, std::set<int> &made) {
     node n = g.at(i);
     if (n.inputs.size() < 2 || !g.is_float(n.inputs[0]) || !g.is_float(n.inputs[1]))
@@ -331,9 +398,11 @@ void take_factors(ort_graph &g, int i, std::set<int> &made) {
         return found;
     };
     n.inputs.resize(2);
-    for (int &operand : n.inputs)
-        if (const int scale = g.producer(operand); is_scaled_tensor(g, scale))
-            operand = take(scale)->scaled;
+    const int writers[2] = {g.producer(n.inputs[0]), g.producer(n.inputs[1])};
+    const bool is_second_older = writers[0] >= 0 && writers[1] >= 0 && g.is_older(writers[1], writers[0]);
+    for (const std::size_t k : {std::size_t(is_second_older), std::size_t(!is_second_older)})
+        if (is_scaled_tensor(g, writers[k]))
+            n.inputs[k] = take(writers[k])->scaled;
     const int follower = g.only_consumer(g.output(i));
     const bool is_behind = follower >= 0 && take(follower);
     if (!is_scaled)

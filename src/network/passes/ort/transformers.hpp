@@ -45,7 +45,8 @@ void fuse_dynamic_quantize_matmul(ort_graph &g);
 void split_dynamic_quantize_matmul(ort_graph &g, int node); ///< both operators again
 void order_scales(ort_graph &g,
                   int node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
-void split_scales(ort_graph &g, int node); ///< of one whose scales are both computed, or 0: its parts again
+/// Of one whose scales are both computed, or 0, or of other dimensions than a number and a row: its parts again.
+void split_scales(ort_graph &g, int node);
 void fuse_matmul_transpose(ort_graph &g);
 void split_batch_transpose(ort_graph &g, int node);
 void fuse_matmul_scale(ort_graph &g);

@@ -1,0 +1,189 @@
+// Graphs on both sides of conditions of ONNX Runtime's passes that patterns rarely touch: names of open dimensions, dimensions and
+// types of operands, attributes, which node comes first in the file. Each function below is of one pass; all have ONNX Runtime's
+// bytes, passes and operators in Octet.
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+const {graph} = require('./onnx_writer.cjs');
+const {count, broadcast} = require('./random_graphs.cjs');
+
+const wave = (dims, step) => Array.from({length: count(dims)}, (_, i) => Math.sin(i * step + 0.3));
+const whole = {u8: (v) => Math.round(128 + 120 * v), s8: (v) => Math.round(120 * v), s32: (v) => Math.round(9 * v), s64: (v) => Math.round(9 * v)};
+
+class conditions extends graph {
+    number(value, dims = []) {
+        return this.constant('f32', dims, Array(count(dims)).fill(value));
+    }
+    floats(dims, step = 0.9) {
+        return this.constant('f32', dims, wave(dims, step));
+    }
+    codes(type, dims) {
+        return this.constant(type, dims, wave(dims, 0.7).map(whole[type]));
+    }
+    integers(values) {
+        return this.constant('s64', [values.length], values);
+    }
+    same(op, x, attributes = {}, ...others) {
+        return this.node(op, [x, ...others], this.dims[x], attributes);
+    }
+    two(op, a, b) {
+        return this.node(op, [a, b], broadcast(this.dims[a], this.dims[b]));
+    }
+    swapped(op, a, b, is_swapped) {
+        return is_swapped ? this.two(op, b, a) : this.two(op, a, b);
+    }
+    matmul(a, b) {
+        return this.node('MatMul', [a, b], [...this.dims[a].slice(0, -1), this.dims[b].at(-1)]);
+    }
+    moved(x, perm) {
+        return this.node('Transpose', [x], perm.map((d) => this.dims[x][d]), {perm});
+    }
+    finished(...outputs) {
+        for (const [k, i] of this.inputs.entries()) i.values = wave(i.dims, 1.7 + k).map(whole[i.dtype] ?? ((v) => v));
+        return {opset: this.opset, operators: this.nodes.map((n) => n.op), inputs: this.inputs, outputs, model: this.model(outputs)};
+    }
+}
+
+const all = [];
+const add = (name, opset, make) => all.push({name, graph: () => {
+    const g = new conditions(opset), outputs = make(g);
+    return g.finished(...[outputs].flat());
+}});
+const text = (dims) => `{${dims}}`;
+
+// ---- Gelu and its kin
+
+function gelu(g, x) {
+    const sum = g.two('Add', g.same('Erf', g.same('Div', x, {}, g.number(Math.SQRT2))), g.number(1));
+    return g.two('Mul', g.two('Mul', x, g.number(0.5)), sum);
+}
+for (const opset of [13, 20])
+    for (const [row, of_x] of [['h', 'h'], ['k', 'h'], [undefined, 'h'], ['h', undefined]])
+        add(`bias_of_open_size_${opset}_${row}_${of_x}`, opset, (g) => gelu(g, g.two('Add', g.input([2, 3, 12], [undefined, undefined, of_x]), g.input([12], [row]))));
+for (const approximate of ['none', 'tanh'])
+    for (const is_swapped of [false, true])
+        for (const dims of [[17], [1, 17], [1], []])
+            add(`bias_of_operator_${approximate}_${is_swapped}_${text(dims)}`, 20,
+                (g) => g.same('Gelu', g.swapped('Add', g.input([3, 17]), g.floats(dims), is_swapped), {approximate}));
+for (const type of ['s32', 'f32'])
+    add(`fast_gelu_of_cast_${type}`, 17, (g) => {
+        const x = type === 'f32' ? g.input([3, 14]) : g.same('Cast', g.input([3, 14], [], type), {to: 1});
+        const u = g.two('Mul', g.two('Add', x, g.two('Mul', g.same('Pow', x, {}, g.number(3)), g.number(0.044715))), g.number(0.7978845834732056));
+        return g.same('Neg', g.two('Mul', g.two('Add', g.same('Tanh', u), g.number(1)), g.two('Mul', x, g.number(0.5))));
+    });
+
+// ---- Norms
+
+function mean(g, x, keepdims) {
+    const dims = g.dims[x].slice(0, -1).concat(keepdims ? [1] : []);
+    return g.opset < 18 ? g.node('ReduceMean', [x], dims, {axes: [-1], keepdims}) : g.node('ReduceMean', [x, g.integers([-1])], dims, {keepdims});
+}
+const root = (g, x, exponent, keeps) => g.same('Sqrt', g.two('Add', mean(g, g.same('Pow', x, {}, exponent), keeps), g.number(1e-3)));
+
+for (const opset of [13, 17, 18]) {
+    const exponents = {f32: (g) => g.number(2), s32: (g) => g.constant('s32', [], [2]), s64: (g) => g.constant('s64', [1], [2])};
+    for (const [type, exponent] of Object.entries(exponents))
+        for (const [first, second] of [[1, 1], [0, 1], [1, 0], [0, 0]])
+            for (const is_swapped of [false, true]) {
+                if (type !== 'f32' && (first !== 1 || is_swapped)) continue;
+                add(`norm_${opset}_${type}_${first}${second}_${is_swapped}`, opset, (g) => {
+                    const x = g.two('Add', g.input([6, 6, 6]), g.number(1.5)), d = g.two('Sub', x, mean(g, x, first));
+                    const scaled = g.two('Mul', g.swapped('Div', d, root(g, d, exponent(g), second), is_swapped), g.floats([6]));
+                    return g.two('Add', scaled, g.floats([6], 0.4));
+                });
+            }
+    for (const [type, exponent] of Object.entries(exponents))
+        for (const keeps of [1, 0])
+            add(`rms_norm_${opset}_${type}_${keeps}`, opset, (g) => {
+                const x = g.input([6, 6, 6]);
+                return g.two('Mul', g.two('Div', x, root(g, x, exponent(g), keeps)), g.floats([6]));
+            });
+    for (const [scale, shift] of [['a', 'b'], ['a', 'a'], ['a', undefined], [undefined, 'b']])
+        add(`norm_by_rows_${opset}_${scale}_${shift}`, opset, (g) => {
+            const x = g.input([3, 4, 6]), d = g.two('Sub', x, mean(g, x, 1));
+            return g.two('Add', g.two('Mul', g.two('Div', d, root(g, d, g.number(2), 1)), g.input([6], [scale])), g.input([6], [shift]));
+        });
+}
+const rows = [[1], [], [6], [1, 6], [1, 1, 6], [4, 6], [4, 1], [3, 1, 1], [3, 1, 6], [3, 4, 6]];
+for (const axis of [-1, 1, 0])
+    for (const is_sum of [false, true])
+        for (const scale of rows)
+            for (const shift of [undefined, [1], [6], [1, 6], [4, 6], [3, 4, 6]]) {
+                if (is_sum && String(scale) === '1' && (!shift || shift.length === 1)) continue; // ONNX Runtime's kernel fails
+                if (is_sum && String(scale) === '6' && String(shift) === '1') continue;
+                add(`norm_operator_${axis}_${is_sum}_${text(scale)}_${shift ? text(shift) : 'none'}`, 17, (g) => {
+                    const x = is_sum ? g.two('Add', g.input([3, 4, 6]), g.input([3, 4, 6])) : g.input([3, 4, 6]);
+                    return g.node('LayerNormalization', [x, g.floats(scale)].concat(shift ? [g.floats(shift, 0.4)] : []), [3, 4, 6], {axis});
+                });
+            }
+
+// ---- Products of codes
+
+/// Codes of A with their scale and zero point, B's scale; what they give.
+function integer_product(g, {b = [8, 5], a_scale, b_scale = [], is_swapped = false, is_computed = false, row}) {
+    let a, scale, zero;
+    if (a_scale) {
+        [a, scale, zero] = [g.input([3, 8], [], 'u8'), g.number(0.03, a_scale), g.constant('u8', [], [7])];
+    } else {
+        a = g.node('DynamicQuantizeLinear', [g.input([...b.slice(0, -2), 3, 8])], [...b.slice(0, -2), 3, 8], {}, 3);
+        [scale, zero] = g.more;
+        g.dims[scale] = g.dims[zero] = [];
+    }
+    const matrix = is_computed ? g.input(b, [], 's8') : g.codes('s8', b), dims = [...g.dims[a].slice(0, -1), b.at(-1)];
+    const sums = g.node('Cast', [g.node('MatMulInteger', [a, matrix, zero], dims)], dims, {to: 1});
+    const y = g.two('Mul', sums, g.swapped('Mul', scale, g.constant('f32', b_scale, wave(b_scale, 0.8).map((v) => 0.02 + 0.01 * v)), is_swapped));
+    return row ? g.two('Add', y, g.floats(row)) : y;
+}
+for (const row of [undefined, [5], [1, 5], [1]])
+    for (const is_swapped of [false, true])
+        for (const b_scale of [[], [1], [1, 1], [5], [1, 5]])
+            for (const a_scale of [undefined, [], [1], [1, 1]])
+                add(`scales_${row ? text(row) : 'none'}_${is_swapped}_${text(b_scale)}_${a_scale ? text(a_scale) : 'dynamic'}`, 17,
+                    (g) => integer_product(g, {row, is_swapped, b_scale, a_scale}));
+for (const b_scale of [[], [5], [1, 5], [1, 1, 5], [2, 1, 5], [2, 1, 1]])
+    for (const is_computed of [false, true])
+        add(`scales_of_matrices_${text(b_scale)}_${is_computed}`, 17, (g) => integer_product(g, {b: [2, 8, 5], b_scale, is_computed}));
+for (const is_computed of [false, true])
+    for (const row of [undefined, [5]])
+        for (const behind of ['Relu', 'Add'])
+            add(`own_dynamic_product_${is_computed}_${row}_${behind}`, 17, (g) => {
+                const b = is_computed ? g.input([8, 5], [], 's8') : g.codes('s8', [8, 5]);
+                const inputs = [g.input([3, 8]), b, g.number(0.02), g.constant('s8', [], [3])].concat(row ? [g.floats(row)] : []);
+                const y = g.node('com.microsoft.DynamicQuantizeMatMul', inputs, [3, 5]);
+                return behind === 'Add' ? g.two('Add', y, g.floats([5], 0.4)) : g.same('Relu', y);
+            });
+
+// ---- Products of floats
+
+for (const [dims, open] of [[[5], ['n']], [[5], []], [[1, 5], [undefined, 'n']]])
+    for (const a of [[3, 8], [2, 3, 8]])
+        add(`summand_${text(dims)}_${open}_${text(a)}`, 17, (g) => g.two('Add', g.matmul(g.input(a), g.floats([8, 5])), g.input(dims, open)));
+for (const left of [1, 2, 3])
+    for (const right of [1, 2, 3])
+        for (const is_right_first of [false, true])
+            add(`factors_${left}_${right}_${is_right_first}`, 17, (g) => {
+                const scaled = (x, n) => Array.from({length: n}).reduce((t, _, i) => g.same(i % 2 ? 'Mul' : 'Div', t, {}, g.number([0.3, 1.7, 0.9][i])), x);
+                const [x, y] = [g.input([3, 8]), g.input([8, 5])], b = is_right_first ? scaled(y, right) : undefined, a = scaled(x, left);
+                return g.same('Mul', g.matmul(a, b ?? scaled(y, right)), {}, g.number(1.1));
+            });
+for (const type of ['s32', 's64', 'u8', 's8'])
+    for (const side of [0, 1])
+        for (const reader of [undefined, 'of_cast', 'of_transpose'])
+            add(`cast_of_transpose_${type}_${side}_${reader}`, 17, (g) => {
+                const t = g.moved(g.input([4, 3], [], type), [1, 0]), x = g.same('Cast', t, {to: 1}), outputs = [];
+                if (reader === 'of_cast') outputs.push(g.same('Neg', x));
+                if (reader === 'of_transpose') outputs.push(g.same('Cast', t, {to: type === 's32' ? 7 : 6}));
+                return [...outputs, side ? g.matmul(g.input([5, 3]), x) : g.matmul(x, g.input([4, 5]))];
+            });
+add('transpose_by_itself', 17, (g) => {
+    const t = g.moved(g.input([4, 4]), [1, 0]);
+    return g.matmul(t, t);
+});
+for (const [transBatchA, transBatchB] of [[0, 1], [1, 0], [1, 1]])
+    for (const transA of [0, 1])
+        add(`batch_transposed_${transBatchA}${transBatchB}${transA}`, 17, (g) => {
+            const a = [2, ...(transA ? [5, 3] : [3, 5])], b = [2, 5, 4];
+            const of = (dims, moves) => g.input(moves ? [dims[1], dims[0], dims[2]] : dims);
+            return g.node('com.microsoft.FusedMatMul', [of(a, transBatchA), of(b, transBatchB)], [2, 3, 4], {transA, transBatchA, transBatchB});
+        });
+
+module.exports = all;
