@@ -42,6 +42,7 @@ compare products
 compare unusual
 compare attentions
 compare conditions
+compare blocks
 # What doc/onnx.md lists: each differs still, and by no more than is said there.
 node "$here/compare_graphs.cjs" "$folder" known
 "$octet" check "$folder/graphs.json" >"$folder/report" || true

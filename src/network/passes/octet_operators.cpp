@@ -3,7 +3,6 @@
 #include "network/passes/octet_operators.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +10,7 @@
 
 #include "network/graph/attention_parts.hpp"
 #include "network/ops/onnx/float_loops.hpp"
+#include "network/passes/images_in_blocks.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/shapes/node_shapes.hpp"
@@ -34,7 +34,7 @@ void split_gelu(ort_graph &g) {
         }
         node gelu{"Gelu", {x}, {}, {}};
         if (is_fast)
-            gelu.attributes["approximate"] = std::string("tanh");
+            gelu.attributes = {{"approximate", std::string("tanh")}, {was_fast_gelu, std::int64_t{1}}};
         g.become(i, std::move(gelu));
     });
 }
@@ -247,184 +247,6 @@ void compute_constants(graph &g, const evaluator &evaluate) {
     }
     g.nodes = std::move(kept);
 }
-
-/// Images whose channels ONNX Runtime keeps in blocks of 16 (its NchwcTransformer).
-class images_in_blocks_of_channels {
-public:
-    explicit images_in_blocks_of_channels(ort_graph &g) : g_(g) {}
-
-    void note() {
-        g_.for_each([&](int i) {
-            if (g_.is(i, "AveragePool") || g_.is(i, "GlobalAveragePool"))
-                return average(i);
-            if (g_.is(i, "BatchNormalization") && are_in_blocks(i) && has_constants(i))
-                return normalize(i);
-            if (g_.is(i, "Add") && are_in_blocks(i) && sum_up(i))
-                return;
-            if (g_.is(i, "Mul") && are_in_blocks(i) &&
-                (g_.is_constant(g_.input(i, 0)) || g_.is_constant(g_.input(i, 1))))
-                return scale(i);
-            if (g_.is(i, "Resize") && in_blocks_.count(g_.input(i, 0)) != 0)
-                return enlarge(i);
-            if (g_.is(i, "Conv") ? computes_in_blocks(g_.get_graph(), g_.at(i))
-                                 : is_maximum_of_blocks(i) || (keeps(i) && are_in_blocks(i)))
-                in_blocks_.insert(g_.output(i));
-        });
-    }
-
-private:
-    static constexpr dim_t channels_of_block = 16;
-
-    /// Whether node i is a maximum over windows that are whole blocks of an image.
-    bool is_maximum_of_blocks(int i) const {
-        const int x = g_.input(i, 0);
-        return g_.is(i, "MaxPool") && g_.at(i).outputs.size() == 1 && g_.is_float(x) && g_.rank(x) == 4 &&
-               g_.dims(x)[1] % channels_of_block == 0;
-    }
-    /// Clip and LeakyRelu only as a convolution's own activation.
-    bool keeps(int i) const {
-        static const std::set<std::string> operators = {"Add", "HardSigmoid", "HardSwish", "MaxPool",
-                                                        "Mul", "Relu",        "Sigmoid",   "Tanh"};
-        if (g_.is(i, "Concat"))
-            return joins_whole_blocks(i);
-        if (g_.is(i, "Clip") || g_.is(i, "LeakyRelu"))
-            return g_.writer(g_.input(i, 0), "Conv") >= 0 && g_.only_consumer(g_.input(i, 0)) == i;
-        return operators.count(g_.at(i).op) != 0;
-    }
-    /// Along the channels, by that number of their axis.
-    bool joins_whole_blocks(int i) const {
-        const std::vector<int> &inputs = g_.at(i).inputs;
-        return g_.attribute<std::int64_t>(i, "axis", 0) == 1 &&
-               std::all_of(inputs.begin(), inputs.end(), [&](int t) {
-                   return in_blocks_.count(t) != 0 && g_.size(t, 1) % channels_of_block == 0;
-               });
-    }
-    /// All that is computed, and something. Sums with constants are not in blocks, products with one per channel are.
-    bool are_in_blocks(int i) const {
-        const std::vector<int> &inputs = g_.at(i).inputs;
-        return in_blocks_.count(inputs[0]) + in_blocks_.count(inputs.back()) > 0 &&
-               std::all_of(inputs.begin(), inputs.end(), [&](int t) {
-                   return t < 0 || in_blocks_.count(t) != 0 || (g_.is_constant(t) && takes_constant(i, t));
-               });
-    }
-    bool takes_constant(int i, int t) const {
-        const auto is_per_channel = [&](const memory::dims &dims) {
-            const dim_t channels = g_.size(g_.output(i), 1);
-            return dims == memory::dims{channels, 1, 1} || dims == memory::dims{1, channels, 1, 1};
-        };
-        return !g_.is(i, "Add") && (!g_.is(i, "Mul") || is_per_channel(g_.dims(t)));
-    }
-    bool has_constants(int i) const {
-        for (std::size_t k = 1; k <= 4; k++)
-            if (!g_.is_float_constant(g_.input(i, k)) || g_.rank(g_.input(i, k)) != 1)
-                return false;
-        return true;
-    }
-
-    /// Pools of windows get whole blocks wherever they stand, those of whole images what is in blocks or the network's input.
-    /// Sums in blocks are in the order of the window; kernels for vectors have others.
-    void average(int i) {
-        constexpr std::int64_t plain_opset = 19; ///< from which on ONNX Runtime has a loop instead
-        const bool is_plain = g_.get_graph().opset >= plain_opset ||
-                              (g_.attribute<std::int64_t>(i, "ceil_mode", 0) != 0 &&
-                               g_.attribute<std::int64_t>(i, "count_include_pad", 0) != 0);
-        const int x = g_.input(i, 0);
-        const std::size_t rank = g_.rank(x);
-        const bool is_global = g_.is(i, "GlobalAveragePool");
-        if (rank == 4 && g_.dims(x)[1] % channels_of_block == 0 &&
-            (!is_global || in_blocks_.count(x) != 0 || g_.producer(x) < 0)) {
-            in_blocks_.insert(g_.output(i));
-            if (is_global)
-                g_.set_attribute(i, images_in_blocks, std::int64_t{1});
-            return;
-        }
-        if (!is_global && !is_plain)
-            g_.set_attribute(i, pooled_by_vectors, std::int64_t{1});
-    }
-
-    /// Whether node i enlarges height and width by whole factors that the file has: it names them, or all sizes are fixed.
-    bool has_whole_factors(int i) const {
-        const memory::dims &x = g_.dims(g_.input(i, 0)), &y = g_.dims(g_.output(i));
-        if (x.size() != 4 || y.size() != 4 || element_count(x) == 0 || x[0] != y[0] || x[1] != y[1] ||
-            y[2] % x[2] != 0 || y[3] % x[3] != 0)
-            return false;
-        if (const int sizes = g_.input(i, 3); sizes >= 0)
-            return g_.is_constant(sizes) && g_.is_known(g_.input(i, 0));
-        const int scales = g_.input(i, g_.get_graph().opset < 11 ? 1 : 2);
-        const dim_t high = y[2] / x[2], wide = y[3] / x[3];
-        const std::vector<float> factors = {1.f, 1.f, static_cast<float>(high), static_cast<float>(wide)};
-        return g_.is_float_constant(scales) && g_.values(scales) == factors;
-    }
-
-    /// The nearest element before a place, or sums of four, in an order of their own.
-    void enlarge(int i) {
-        if (!has_whole_factors(i))
-            return;
-        const std::string place =
-            g_.get_graph().opset < 11
-                ? "asymmetric"
-                : g_.attribute<std::string>(i, "coordinate_transformation_mode", "half_pixel");
-        const std::string mode = g_.attribute<std::string>(i, "mode", "nearest");
-        const std::string nearest = g_.attribute<std::string>(i, "nearest_mode", "round_prefer_floor");
-        if (mode == "linear" && (place == "asymmetric" || place == "align_corners" || place == "half_pixel"))
-            g_.set_attribute(i, images_in_blocks, std::int64_t{1});
-        else if (mode != "nearest" || place != "asymmetric" ||
-                 (nearest != "floor" && g_.get_graph().opset >= 11))
-            return;
-        in_blocks_.insert(g_.output(i));
-    }
-
-    /// By a factor per channel: a depthwise convolution, whose sum begins with 0, so that no product is -0.
-    void scale(int i) {
-        node n = g_.at(i);
-        n.outputs = {g_.add_like(g_.output(i))};
-        const int product = n.outputs[0];
-        g_.insert_before(i, std::move(n));
-        g_.become(i, "Add", {product, g_.add_floats("zero", {}, {0.f})});
-        in_blocks_.insert(g_.output(i));
-    }
-
-    /// The first operand that a convolution has written for the sum alone: it begins with the other one.
-    bool sum_up(int i) {
-        for (std::size_t k = 0; k < 2; k++) {
-            const int t = g_.input(i, k), other = g_.input(i, 1 - k), conv = g_.writer(t, "Conv");
-            if (conv < 0 || g_.only_consumer(t) != i || g_.dims(t) != g_.dims(other))
-                continue;
-            node n = g_.at(conv);
-            n.op = "ConvAdd";
-            n.inputs.resize(4, -1);
-            n.inputs[3] = other;
-            g_.remove(conv);
-            g_.become(i, std::move(n));
-            in_blocks_.insert(g_.output(i));
-            return true;
-        }
-        return false;
-    }
-
-    /// A depthwise convolution there: the product is rounded before the sum.
-    void normalize(int i) {
-        const std::vector<float> gamma = g_.values(g_.input(i, 1)), beta = g_.values(g_.input(i, 2)),
-                                 mean = g_.values(g_.input(i, 3)), variance = g_.values(g_.input(i, 4));
-        const float epsilon = g_.attribute(i, "epsilon", 1e-5f);
-        std::vector<float> factors(gamma.size()), terms(gamma.size());
-        for (std::size_t c = 0; c < gamma.size(); c++) {
-            factors[c] = gamma[c] / std::sqrt(variance[c] + epsilon);
-            terms[c] = beta[c] - mean[c] * factors[c];
-        }
-        const memory::dims channels = {1, static_cast<dim_t>(gamma.size()), 1, 1};
-        const int product = g_.add_like(g_.output(i));
-        g_.insert_before(
-            i, {"Mul", {g_.input(i, 0), g_.add_floats("factors", channels, factors)}, {product}, {}});
-        g_.become(i, "Add", {product, g_.add_floats("terms", channels, terms)});
-        in_blocks_.insert(g_.output(i));
-    }
-
-    ort_graph &g_;
-    std::set<int> in_blocks_; ///< tensors
-};
-
-void note_images_in_blocks(ort_graph &g) { images_in_blocks_of_channels(g).note(); }
 
 /// Other convolutions with a bias, of images of two dimensions, begin with what is added to them (ConvAddActivationFusion).
 void begin_with_summands(ort_graph &g) {
