@@ -217,6 +217,40 @@ function enlarged_blocks(opset, mode, place, by_sizes, is_averaged) {
     return finished(g, is_averaged ? g.node('GlobalAveragePool', [large], [2, channels, 1, 1]) : large);
 }
 
+/// Two images in blocks of channels, each behind a convolution and what `parts` make of it, added up; sizes of the inputs may be open.
+function sums_of_blocks(op, parts, open, shares_input) {
+    const g = new graph(20), dims = [1, 16, 7, 6];
+    const inputs = [0, 1].map((k) => (k && shares_input ? null : g.input([1, 32, 7, 6], open[k])));
+    const sides = parts.map((make, k) => {
+        const image = g.node('Conv', [inputs[k] ?? inputs[0], floats(g, [16, 32, 3, 3], 0.9 + k)], dims, {pads: [1, 1, 1, 1]});
+        return make(g, image, dims);
+    });
+    const sum = g.node(op, sides, dims);
+    return finished(g, g.node('GlobalAveragePool', [g.node('Relu', [sum], dims)], [1, 16, 1, 1]), g.node('MaxPool', [sum], [1, 16, 6, 5], {kernel_shape: [2, 2]}));
+}
+const of_blocks = {
+    alone: (g, t) => t,
+    relu: (g, t, dims) => g.node('Relu', [t], dims),
+    gelu: (g, t, dims) => g.node('Gelu', [t], dims),
+    hard: (g, t, dims) => g.node('HardSigmoid', [t], dims),
+    swish: (g, t, dims) => g.node('HardSwish', [t], dims),
+    quick: (g, t, dims) => g.node('Mul', [t, g.node('Sigmoid', [t], dims)], dims),
+    pool: (g, t, dims) => g.node('MaxPool', [t], dims, {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}),
+    scaled: (g, t, dims) => g.node('Mul', [g.node('Relu', [t], dims), floats(g, [16, 1, 1], 1.1)], dims),
+    normal: (g, t, dims) => g.node('BatchNormalization', [
+        g.node('Relu', [t], dims), floats(g, [16]), floats(g, [16], 1.1), floats(g, [16], 0.6), g.constant('f32', [16], wave([16], 0.3).map((v) => v + 1.5))], dims),
+    again: (g, t, dims) => g.node('Conv', [t, floats(g, [16, 16, 3, 3], 1.7)], dims, {auto_pad: 'SAME_UPPER'}),
+};
+const blocks = Object.keys(of_blocks), [closed, rows, all] = [[], ['batch'], ['batch', '', 'height', 'width']];
+const sum_cases = [
+    ...blocks.flatMap((a) => blocks.map((b) => ['Add', [a, b], [closed, closed], false])),
+    ...blocks.flatMap((a) => [[[rows, closed], false], [[all, closed], false], [[all, all], false], [[all], true], [[['', '', '', 'width']], true]].map(
+        ([open, shares]) => ['Add', [a, 'again'], open, shares])),
+    ...blocks.flatMap((a) => ['Sum', 'Mul'].flatMap((op) => [[op, ['alone', a], [rows, closed], false], [op, [a, 'relu'], [closed, closed], false]])),
+].map(([op, parts, open, shares]) => ({
+    name: `sums_of_blocks_${op}_${parts}_${open.map((o) => o.join('.')).join('_')}_${shares}`,
+    graph: () => sums_of_blocks(op, parts.map((p) => of_blocks[p]), open, shares)}));
+
 /// Images of two convolutions, joined: in blocks of channels, if each has whole ones and the axis is no negative number.
 function joined_blocks(channels, axis) {
     const g = new graph(17), x = g.input([1, 16, 6, 5]);
@@ -259,6 +293,7 @@ module.exports = [
     ].flatMap((place) => [false, true].flatMap((by_sizes) => [false, true].map((is_averaged) => (
         {name: `enlarged_${opset}_${mode}_${place}_${by_sizes}_${is_averaged}`,
          graph: () => enlarged_blocks(opset, mode, place, by_sizes, is_averaged)})))))),
+    ...sum_cases,
     ...[[16, 1], [16, -3], [24, 1]].map(([channels, axis]) => ({name: `joined_${channels}_${axis}`, graph: () => joined_blocks(channels, axis)})),
     ...['nearest', 'linear', 'cubic'].map((mode) => ({name: `resize_${mode}`, graph: () => resize_between_pairs(mode)})),
 ];
