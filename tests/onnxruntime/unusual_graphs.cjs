@@ -251,6 +251,26 @@ const sum_cases = [
     name: `sums_of_blocks_${op}_${parts}_${open.map((o) => o.join('.')).join('_')}_${shares}`,
     graph: () => sums_of_blocks(op, parts.map((p) => of_blocks[p]), open, shares)}));
 
+/// Convolutions by computed weights of images that become one pixel, or two.
+function whole_rows(groups, channels, outputs, size, pixels) {
+    const g = new graph(17), x = g.input([2, groups * channels, size + pixels - 1]), weights = g.input([groups * outputs, channels, size]);
+    return finished(g, g.node('Conv', [x, weights, g.input([groups * outputs])], [2, groups * outputs, pixels], {group: groups}));
+}
+
+/// MobileCLIP's convolution: each channel becomes two, by kernels of 7 x 7 at strides of 2. What is added to it comes first, at edges.
+function pairs_of_channels(size, is_constant, is_added) {
+    const g = new graph(17), x = g.input([2, 3, size, size + 1]), dims = [6, 1, 7, 7], half = (n) => Math.floor((n - 1) / 2) + 1;
+    const weights = is_constant ? floats(g, dims) : g.input(dims), result = [2, 6, half(size), half(size + 1)];
+    const y = g.node('Conv', [x, weights, floats(g, [6])], result, {group: 3, strides: [2, 2], pads: [3, 3, 3, 3]});
+    return finished(g, is_added ? g.node('Add', [y, g.input(result)], result) : y);
+}
+
+/// A window that is a whole image of one column.
+function whole_column(outputs) {
+    const g = new graph(17), x = g.input([2, 3, 9, 1]), weights = g.input([3 * outputs, 1, 9, 1]);
+    return finished(g, g.node('Conv', [x, weights], [2, 3 * outputs, 1, 1], {group: 3}));
+}
+
 /// Images of two convolutions, joined: in blocks of channels, if each has whole ones and the axis is no negative number.
 function joined_blocks(channels, axis) {
     const g = new graph(17), x = g.input([1, 16, 6, 5]);
@@ -294,6 +314,11 @@ module.exports = [
         {name: `enlarged_${opset}_${mode}_${place}_${by_sizes}_${is_averaged}`,
          graph: () => enlarged_blocks(opset, mode, place, by_sizes, is_averaged)})))))),
     ...sum_cases,
+    ...[14, 15].flatMap((size) => [false, true].flatMap((is_constant) => [false, true].map((is_added) => (
+        {name: `pairs_of_channels_${size}_${is_constant}_${is_added}`, graph: () => pairs_of_channels(size, is_constant, is_added)})))),
+    ...[1, 2, 5].map((outputs) => ({name: `whole_column_${outputs}`, graph: () => whole_column(outputs)})),
+    ...[1, 3].flatMap((groups) => [1, 2].flatMap((channels) => [1, 3].flatMap((outputs) => [3, 5, 9].flatMap((size) => [1, 2].map((pixels) => (
+        {name: `whole_rows_${[groups, channels, outputs, size, pixels]}`, graph: () => whole_rows(groups, channels, outputs, size, pixels)})))))),
     ...[[16, 1], [16, -3], [24, 1]].map(([channels, axis]) => ({name: `joined_${channels}_${axis}`, graph: () => joined_blocks(channels, axis)})),
     ...['nearest', 'linear', 'cubic'].map((mode) => ({name: `resize_${mode}`, graph: () => resize_between_pairs(mode)})),
 ];

@@ -1,5 +1,6 @@
 // A float Conv as products of matrices, in ONNX Runtime's order: patches of the image, channel by channel, times the weights of
-// each group. A group of one channel is a product of one row, an image of one pixel one of a column: their orders are others.
+// each group. A group of one channel is a product of one row, an image of one pixel one of a column: their orders are others. So is
+// that of two channels by kernels of 7 x 7 at strides of 2, for which ONNX Runtime has a loop (MobileCLIP's).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@ namespace {
 /// Where the taps of an output's window lie. Of up to three dimensions, those that lack are 1.
 class patch_windows {
 public:
+    static constexpr dim_t pair_kernel = 7;
     struct axis {
         dim_t in = 1, out = 1, kernel = 1, stride = 1, step = 1, pad = 0, memory = 0;
         dim_t position(dim_t o, dim_t tap) const { return o * stride + tap * step - pad; }
@@ -34,12 +36,17 @@ public:
         const auto are_all = [](const memory::dims &all, dim_t value) {
             return std::all_of(all.begin(), all.end(), [&](dim_t p) { return p == value; });
         };
-        are_rows_ = x.size() == 4 && w[1] == 1 && x[3] == w[3] && are_all(g.padding_l, 0) &&
+        are_rows_ = x.size() <= 4 && w[1] == 1 && x.back() == w.back() && are_all(g.padding_l, 0) &&
                     are_all(g.padding_r, 0) && are_all(g.dilates, 0) && are_all(g.strides, 1);
+        are_pairs_ = x.size() == 4 && w[1] == 1 && w[0] == 2 * x[1] && x[1] > 1 && w[2] == pair_kernel &&
+                     w[3] == pair_kernel && are_all(g.strides, 2) && are_all(g.padding_l, pair_kernel / 2) &&
+                     are_all(g.padding_r, pair_kernel / 2) && are_all(g.dilates, 0) && outputs() > 1;
     }
 
     /// Whether the windows of an image of one channel are rows of a matrix there, because each takes the whole width.
     bool are_rows() const { return are_rows_; }
+    /// Whether ONNX Runtime has a loop for them.
+    bool are_pairs() const { return are_pairs_; }
     dim_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
     dim_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
 
@@ -49,7 +56,7 @@ public:
     dim_t image_stride, channel_stride;
 
 private:
-    bool are_rows_ = false;
+    bool are_rows_ = false, are_pairs_ = false;
 };
 
 /// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside, and everywhere without a row. Returns
@@ -174,8 +181,31 @@ private:
     primitive_step products_;
 };
 
+/// A window of a channel that becomes two. Inside the image products of a column are one sum, at its edge all are, behind z.
+float sum_of_window(const patch_windows::axis *a, const float *channel, const dim_t *o, const float *weights,
+                    float z) {
+    constexpr dim_t size = patch_windows::pair_kernel;
+    const auto is_inside = [&](const patch_windows::axis &d, dim_t i) {
+        return d.position(i, 0) >= 0 && d.position(i, size - 1) < d.in;
+    };
+    const bool has_lanes = is_inside(a[1], o[1]) && is_inside(a[2], o[2]);
+    float lanes[size + 1] = {has_lanes ? 0.f : z};
+    for_positions(1, size, size, [&](const dim_t *tap) {
+        const dim_t row = a[1].source_index(o[1], tap[1]), column = a[2].source_index(o[2], tap[2]);
+        float &lane = lanes[has_lanes ? tap[2] : 0];
+        if (row >= 0 && column >= 0)
+            lane = std::fma(channel[row + column], weights[tap[1] * size + tap[2]], lane);
+    });
+    if (!has_lanes)
+        return lanes[0];
+    for (dim_t distance = 4; distance > 0; distance /= 2)
+        for (dim_t i = 0; i < distance; i++)
+            lanes[i] += lanes[i + distance];
+    return lanes[0] + z;
+}
+
 /// Groups that give one channel each, a row of weights times a matrix with a row for each tap, or images of one pixel, the weights
-/// times a column of taps.
+/// times a column of taps, or pairs of channels.
 class channels_step final : public followed_loop {
 public:
     channels_step(const lowering &l, const conv_sizes &s, const patch_windows &w)
@@ -206,6 +236,8 @@ public:
 
 private:
     std::string explain_loop() const override {
+        if (windows_.are_pairs())
+            return "a plain loop over windows of " + std::to_string(sizes_.groups) + " channels";
         return sizes_.outputs == 1 ? "a plain loop over " + std::to_string(sizes_.groups) +
                                          " channels, four products at a time"
                                    : std::string("a plain loop over channels of one pixel, eight sums each");
@@ -217,6 +249,8 @@ private:
         float *to = m.at<float>(taps_);
         for (dim_t c = group * sizes_.channels; c < (group + 1) * sizes_.channels; c++) {
             const float *const channel = image + c * windows_.channel_stride;
+            if (windows_.are_pairs())
+                continue;
             if (windows_.are_rows())
                 for_positions(a[0].out, a[1].out, a[2].out,
                               [&](const dim_t *o) { to = copy_window(a, channel, o, to); });
@@ -231,7 +265,11 @@ private:
             for (dim_t p = 0; p < pixels; p++)
                 sums[o * pixels + p] = z[p * summand_->step];
         }
-        multiply(m.at<float>(weights_) + first * inner, m.at<float>(taps_), inner, pixels, sums);
+        const float *const weights = m.at<float>(weights_) + first * inner;
+        if (windows_.are_pairs())
+            add_windows(image + group * windows_.channel_stride, weights, sums);
+        else
+            multiply(weights, m.at<float>(taps_), inner, pixels, sums);
         for (dim_t o = 0; o < sizes_.outputs; o++) {
             float *const y = dst_.channel(m, n, first + o), *const sum = sums + o * pixels;
             if (bias_) {
@@ -243,10 +281,18 @@ private:
                 y[p * dst_.step] = sum[p];
         }
     }
+    void add_windows(const float *channel, const float *weights, float *sums) const {
+        const auto &a = windows_.axes;
+        for (dim_t o = 0; o < sizes_.outputs; o++, weights += sizes_.taps)
+            for_positions(1, a[1].out, a[2].out, [&](const dim_t *at) {
+                *sums = sum_of_window(a, channel, at, weights, summand_ ? *sums : 0.f);
+                sums++;
+            });
+    }
     void multiply(const float *weights, const float *taps, dim_t inner, dim_t pixels, float *sums) const {
         if (windows_.are_rows() && sizes_.outputs == 1)
             return multiply_column(taps, inner, weights, inner, sums, pixels, !summand_);
-        if (windows_.are_rows())
+        if (windows_.are_rows() && windows_.axes[2].in > 1) // their columns lie apart
             return multiply_in_order(weights, taps, inner, sums);
         if (sizes_.outputs == 1)
             return multiply_row(weights, taps, pixels, inner, sums, pixels, !summand_);
@@ -309,7 +355,7 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
         refuse("output " + to_text(y.dims) + " is not that of " + to_text(x.dims) + " and weights " +
                to_text(w.dims));
     const patch_windows windows(l, g);
-    if (s.outputs == 1 || windows.outputs() == 1)
+    if (s.outputs == 1 || windows.outputs() == 1 || windows.are_pairs())
         return std::make_unique<channels_step>(l, s, windows);
     const dim_t pixels = element_count({y.dims.begin() + 2, y.dims.end()}), rows = y.dims[0] * pixels,
                 inner = s.channels * s.taps, columns = w.dims[0],
