@@ -141,8 +141,13 @@ void unsqueeze_shape(node_shapes &n) {
     n.set_output(n.input(0).type, result);
 }
 
+/// A source may have dimensions of 1 in front that the order does not name: where a rewrite takes them away (a norm whose epsilon has
+/// them), ONNX Runtime runs the file.
 void transpose_shape(node_shapes &n) {
-    const memory::dims x = n.dims(0);
+    memory::dims x = n.dims(0);
+    const std::size_t named = n.has_attribute("perm") ? n.integers("perm", {}).size() : x.size();
+    while (x.size() > named && x.front() == 1)
+        x.erase(x.begin());
     memory::dims reversed(x.size());
     for (std::size_t i = 0; i < x.size(); i++)
         reversed[i] = static_cast<dim_t>(x.size() - 1 - i);

@@ -392,8 +392,8 @@ void moved_node::raise_input(std::size_t k, std::size_t count) {
         n.inputs.push_back(add_integers(g_, "axes", axes));
     const int i = g_.insert_before(i_, std::move(n)), before = g_.writer(t, "Transpose");
     g_.set_input(i_, k, up);
-    if (before >= 0)
-        moved_node(g_, i, before, order_of(g_, before), {0}).pass(passing_kind::unsqueeze);
+    if (const order p = before < 0 ? order{} : order_of(g_, before); !p.empty())
+        moved_node(g_, i, before, p, {0}).pass(passing_kind::unsqueeze);
     else if (dq >= 0)
         add_pair_behind(g_, dq);
 }

@@ -43,12 +43,12 @@ root_of_sum root_behind(const ort_graph &g, int v) {
 
 bool is_row(const ort_graph &g, int t) { return g.is_float(t) && g.rank(t) == 1; }
 
-/// Two rows of equal sizes; sizes that are open pass for equal, whatever their names.
-bool are_equal_rows(const ort_graph &g, int a, int b) {
-    if (!is_row(g, a) || !is_row(g, b) || g.is_known(a, 0) != g.is_known(b, 0))
-        return false;
-    return !g.is_known(a, 0) || g.size(a, 0) == g.size(b, 0);
+/// What scales or shifts: the last operand of one dimension, which of a source of one dimension may be what is scaled or shifted; -1.
+int row_operand(const ort_graph &g, int i) {
+    return is_row(g, g.input(i, 1)) ? g.input(i, 1) : is_row(g, g.input(i, 0)) ? g.input(i, 0) : -1;
 }
+/// The size in the file; of an open one 0.
+dim_t known_size(const ort_graph &g, int row) { return g.is_known(row, 0) ? g.size(row, 0) : 0; }
 
 /// (x - mean) / sqrt(mean of squares + epsilon) * scale + shift. The value of the exponent, which side is subtracted and which one
 /// is divided are not looked at, and epsilon only behind.
@@ -79,8 +79,10 @@ void form_layer_norm(ort_graph &g, int mean) {
               sum = product < 0 ? -1 : g.reader(g.output(product), "Add");
     if (sum < 0)
         return;
-    const int scale = g.other(product, g.output(quotient)), shift = g.other(sum, g.output(product));
-    if (!are_equal_rows(g, scale, shift))
+    const int scale = row_operand(g, product), shift = row_operand(g, sum);
+    if (scale < 0 || shift < 0 || known_size(g, scale) != known_size(g, shift))
+        return;
+    if (scale == g.output(quotient) || shift == g.output(product)) // ONNX Runtime refuses the file
         return;
     if (const auto given = g.number(g.input(r.sum, 1)); given && g.input(r.sum, 1) != g.output(variance))
         r.epsilon = *given;
@@ -128,8 +130,9 @@ void form_simplified_layer_norm(ort_graph &g, int power) {
         return;
     const float epsilon = g.number(g.other(r.sum, g.output(mean))).value_or(default_epsilon);
     const int product = g.reader(g.output(quotient), "Mul"),
-              scale = product < 0 ? -1 : g.other(product, g.output(quotient));
-    if (scale < 0 || !is_row(g, scale) || (g.size(scale, 0) != g.last_size(x) && g.size(scale, 0) != 1))
+              scale = product < 0 ? -1 : row_operand(g, product);
+    if (scale < 0 || scale == g.output(quotient) ||
+        (g.size(scale, 0) != g.last_size(x) && g.size(scale, 0) != 1))
         return;
     g.become(product, node{"SimplifiedLayerNormalization",
                            {x, scale},
