@@ -10,8 +10,13 @@
 namespace octet::model {
 
 /// Attribute of a node that stays though nobody reads its results: to ONNX Runtime it is a reader like others while patterns
-/// are looked for.
+/// are looked for. Its value is 1, or `kept_for_sizes`: then it goes with the nodes that read its results' sizes.
 inline constexpr const char *kept_unread = "octet.kept_unread";
+inline constexpr std::int64_t kept_for_sizes = 2;
+
+/// Attribute of a node whose file names absent inputs at the end, by empty names: how many. ONNX Runtime counts them where it asks for
+/// the number of inputs.
+inline constexpr const char *absent_inputs = "octet.absent_inputs";
 
 class graph_editor {
 public:

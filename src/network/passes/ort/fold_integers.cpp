@@ -198,15 +198,6 @@ private:
 
 } // namespace
 
-bool are_alike(const node &a, const node &b) {
-    const auto options = [](const node &n) {
-        std::map<std::string, attribute> of_file = n.attributes;
-        of_file.erase(kept_unread);
-        return of_file;
-    };
-    return &a == &b || (a.op == b.op && options(a) == options(b));
-}
-
 std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
                             const sized_constants &sized) {
     const std::size_t rank = g.tensors[at(n.outputs.at(0))].dims.size();
@@ -256,6 +247,8 @@ sized_constants fold_integers(graph &g) {
             kept.back().outputs = {static_cast<int>(g.tensors.size() - 1)};
         }
         g.tensors[static_cast<std::size_t>(sizes)].is_constant = true;
+        if (n.op == "Shape" && !n.inputs.empty())
+            folded.measured.insert(n.inputs[0]);
         const operator_facts &facts = facts_of("onnx", n.op);
         std::vector<bool> open = open_dims(g, n, facts, folded);
         if (!facts.is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)

@@ -31,6 +31,7 @@ struct size_node {
 struct sized_constants {
     std::set<int> tensors;
     std::vector<int> in_order; ///< the same, as they were computed
+    std::set<int> measured;    ///< of which a Shape took the sizes
     /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of the tensor whose sizes they are.
     std::set<int> open_floats;
     std::map<int, size_node> nodes; ///< by what they wrote

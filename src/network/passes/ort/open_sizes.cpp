@@ -15,8 +15,9 @@ using symbols = dim_symbols::of_tensor;
 
 class open_sizes {
 public:
-    open_sizes(const graph &g, const sized_constants &sized)
-        : g_(g), sized_(sized), values_{sized.tensors, {}, {}, {}, {}}, all_(g.tensors) {}
+    open_sizes(const graph &g, const sized_constants &sized) : g_(g), sized_(sized), all_(g.tensors) {
+        values_.tensors = sized.tensors;
+    }
 
     dim_symbols find() {
         std::map<std::string, int> names;
@@ -351,7 +352,7 @@ private:
 
     const graph &g_;
     const sized_constants &sized_;
-    const sized_constants values_; ///< the same without open dimensions, which symbols have
+    sized_constants values_; ///< the same without open dimensions, which symbols have
     dim_symbols all_;
 };
 

@@ -140,7 +140,8 @@ bool ort_graph::is_known(int t) const {
 bool ort_graph::is_plain(int i) const {
     const int codes = is(i, "QuantizeLinear") ? output(i) : input(i, 0);
     const int scale = input(i, 1), zero_point = input(i, 2);
-    if (!is_constant(scale) || type(scale) != data_type::f32 || at(i).attributes.count("block_size") != 0)
+    if (!is_constant(scale) || type(scale) != data_type::f32 ||
+        attribute<std::int64_t>(i, "block_size", 0) != 0)
         return false;
     return zero_point < 0 || (is_constant(zero_point) && type(zero_point) == type(codes) &&
                               element_count(dims(zero_point)) == element_count(dims(scale)));
@@ -284,6 +285,7 @@ bool ort_graph::drop(int i, int x) {
         std::count_if(inputs.begin(), inputs.end(), [&](int t) { return producer(t) >= 0; });
     if (is_graph_output(output(i)) || (inputs.size() > 1 && computed != 1))
         return false;
+    give_shape(output(i), dims(x)); // of a Slice that has steps and no axes
     redirect(output(i), x);
     remove(i);
     return true;

@@ -98,6 +98,11 @@ public:
     const operator_facts &facts(int i) const { return facts_of("onnx", at(i).op); }
     int input(int i, std::size_t k) const { return k < at(i).inputs.size() ? at(i).inputs[k] : -1; }
     int output(int i) const { return at(i).outputs[0]; }
+    /// Whether the file lists so many inputs and no more, absent ones at the end included.
+    bool has_inputs(int i, std::size_t count) const {
+        const auto absent = static_cast<std::size_t>(attribute<std::int64_t>(i, absent_inputs, 0));
+        return at(i).inputs.size() + absent <= count;
+    }
     /// The other operand of a node that has two.
     int other(int i, int t) const { return input(i, 0) == t ? input(i, 1) : input(i, 0); }
     template <typename T> T attribute(int i, const char *name, T fallback) const {
@@ -211,6 +216,8 @@ public:
     void give_shape(int t, const memory::dims &shape);
     void set_input(int i, std::size_t k, int t);
     void set_attribute(int i, const char *name, model::attribute value);
+    /// Counts as a change that leaves all as it is.
+    void touch(int i) { replace(i, at(i)); }
     /// All readers of one tensor read another one; the network's outputs stay.
     void redirect(int from, int to);
     /// Drops a node: readers of its output read x instead. False where ONNX Runtime keeps it: the output is the

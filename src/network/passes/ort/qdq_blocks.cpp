@@ -2,6 +2,7 @@
 // (ops/onnx/block_product.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
@@ -19,11 +20,17 @@ std::optional<quantized> matrix_of_codes(ort_graph &g, int t) {
     const bool has_columns = scales == memory::dims{g.size(q->codes, 1)} && q->axis == 1;
     if (!(scales.empty() || has_columns) || (q->zero_point >= 0 && g.dims(q->zero_point) != scales))
         return {};
+    if (q->zero_point < 0 && !g.has_inputs(g.producer(t), 2))
+        return {};
     return q;
 }
 
 bool is_plain_gemm(const ort_graph &g, int i) {
-    return g.attribute(i, "alpha", 1.f) == 1.f && (g.input(i, 2) < 0 || g.attribute(i, "beta", 1.f) == 1.f) &&
+    const auto is_one = [&](const char *factor) {
+        constexpr float slack = 1e-6f;
+        return !(std::abs(g.attribute(i, factor, 1.f) - 1.f) > slack);
+    };
+    return is_one("alpha") && (g.input(i, 2) < 0 || is_one("beta")) &&
            g.attribute<std::int64_t>(i, "transA", 0) == 0 && g.attribute<std::int64_t>(i, "transB", 0) == 0;
 }
 

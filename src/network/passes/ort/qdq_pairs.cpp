@@ -111,10 +111,12 @@ private:
         return {op, {x, g_.input(like, 1), g_.input(like, 2)}, {y}, {}};
     }
     int add_codes(int real, int like) {
+        constexpr std::int64_t typed_opset = 21; // of QuantizeLinear's output_dtype
         tensor t = g_.tensor_at(real);
         t.type = g_.is(like, "QuantizeLinear") ? g_.type(g_.output(like))
-                 : g_.input(like, 2) < 0       ? data_type::u8 // of a QuantizeLinear without a zero point
-                                               : g_.type(g_.input(like, 0));
+                 : g_.input(like, 2) < 0 && g_.get_graph().opset < typed_opset
+                     ? data_type::u8 // of a QuantizeLinear without a zero point
+                     : g_.type(g_.input(like, 0));
         t.is_constant = false;
         t.data = {};
         return g_.add_tensor(std::move(t));
@@ -233,10 +235,10 @@ void make_unsigned(ort_graph &g) {
         tensor z = g.tensor_at(g.input(q, 2));
         z.type = data_type::u8;
         z.data = std::vector<std::uint8_t>{static_cast<std::uint8_t>(z.data[0] ^ 0x80)}; // + 128
+        z.dims = {};
         const int unsigned_zero = g.add_tensor(std::move(z));
         set_zero_point(g, q, unsigned_zero);
         set_zero_point(g, dq, unsigned_zero);
-        g.set_attribute(dq, made_unsigned, std::int64_t{1});
         g.get_graph().tensors[static_cast<std::size_t>(codes)].type = data_type::u8;
     });
 }
@@ -245,6 +247,16 @@ void make_unsigned(ort_graph &g) {
 
 namespace {
 
+/// A constant, which may be in codes.
+std::optional<float> limit_of(const ort_graph &g, int t) {
+    const auto codes = g.activation(t);
+    if (!codes || !g.is_constant(codes->codes) || codes->zero_point < 0 ||
+        element_count(g.dims(codes->codes)) != 1)
+        return g.number(t);
+    const std::int32_t code = g.zero_point_of({-1, -1, codes->codes, 0});
+    return g.scale_of(*codes) * static_cast<float>(code - g.zero_point_of(*codes));
+}
+
 /// The limits of a Clip; an open end is infinite.
 std::optional<std::pair<float, float>> limits_of(const ort_graph &g, int i) {
     const float infinity = std::numeric_limits<float>::infinity();
@@ -252,7 +264,7 @@ std::optional<std::pair<float, float>> limits_of(const ort_graph &g, int i) {
         const auto found = g.at(i).attributes.find(name);
         if (found != g.at(i).attributes.end() && std::holds_alternative<float>(found->second))
             return std::get<float>(found->second);
-        return g.input(i, k) < 0 ? open : g.number(g.input(i, k));
+        return g.input(i, k) < 0 ? open : limit_of(g, g.input(i, k));
     };
     const auto low = limit(1, "min", -infinity), high = limit(2, "max", infinity);
     if (!low || !high)
@@ -283,7 +295,7 @@ void drop_implied_limit(ort_graph &g, int i) {
         return g.scale_of(y) * static_cast<float>(code - g.zero_point_of(y));
     };
     constexpr float slack = std::numeric_limits<float>::epsilon();
-    if (limits->first - real(lowest) <= slack && real(highest) - limits->second <= slack)
+    if (!(limits->first - real(lowest) > slack || real(highest) - limits->second > slack))
         g.drop(i, g.input(i, 0));
 }
 

@@ -119,11 +119,13 @@ private:
         if (!b)
             return bias < 0;
         const std::vector<float> given = g_.values(b->scale), scales = g_.values(w.scale);
+        if (given.size() != 1 && scales.size() != 1 && given.size() != scales.size())
+            return false;
         const std::size_t count = std::max(given.size(), scales.size());
         const float scale = g_.scale_of(x);
         for (std::size_t c = 0; c < count; c++) {
             const float sum = scale * scales[scales.size() == 1 ? 0 : c];
-            if (std::abs(given[given.size() == 1 ? 0 : c] - sum) > absolute + relative * std::abs(sum))
+            if (!(std::abs(given[given.size() == 1 ? 0 : c] - sum) <= absolute + relative * std::abs(sum)))
                 return false;
         }
         if (b->zero_point < 0)
@@ -187,11 +189,9 @@ private:
         const std::size_t columns = g_.attribute<std::int64_t>(i, "transB", 0) != 0 ? 0 : 1;
         const auto b = weights(g_.input(i, 1), columns);
         const bool has_bias = g_.input(i, 2) >= 0;
-        if (b && g_.rank(b->scale) != 0 &&
-            g_.at(g_.producer(g_.input(i, 1))).attributes.count(made_unsigned) != 0)
-            return;
         const auto c = gemm_bias(g_.input(i, 2));
         if (!b || !c || a->zero_point < 0 || b->zero_point < 0 ||
+            g_.rank(b->scale) != g_.rank(b->zero_point) ||
             (type_of(*a) == data_type::s8 && type_of(*b) != data_type::s8) ||
             (has_bias && (g_.attribute(i, "beta", 1.f) != 1.f || g_.attribute(i, "alpha", 1.f) != 1.f)) ||
             (follower >= 0 && (quantizer < 0 || !writes(quantizer, type_of(*a)))))
@@ -253,7 +253,7 @@ private:
         const auto x = g_.activation(g_.input(i, 0));
         if (g_.is(i, "Where"))
             return choose(i);
-        if (x && g_.is(i, "ArgMax"))
+        if (x && x->zero_point >= 0 && g_.is(i, "ArgMax"))
             return g_.set_input(i, 0, x->codes);
         const bool mixes = g_.is(i, "Resize") && // then it stays on floats
                            g_.attribute<std::string>(i, "mode", "nearest") != "nearest";
@@ -263,6 +263,9 @@ private:
             return;
         const int quantizer = quantizer_of(i);
         if (quantizer < 0 || !x || !are_a_pair(*x, g_.written(quantizer)))
+            return;
+        const bool compares = g_.is(i, "MaxPool") || g_.is(i, "ReduceMax") || g_.is(i, "ReduceMin");
+        if (compares && !(g_.scale_of(*x) > 0))
             return;
         node n = g_.at(i);
         n.inputs[0] = x->codes;

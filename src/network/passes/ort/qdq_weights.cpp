@@ -34,11 +34,14 @@ void read_dequantized(ort_graph &g, int i, std::size_t input, node dequantize) {
     g.set_input(i, input, t);
 }
 
+/// Whoever runs the network may give another value.
+bool is_float_initializer(const ort_graph &g, int t) { return g.is_float(t) && g.tensor_at(t).is_constant; }
+
 /// To s8, over the range from the smallest element to the largest and 0, by the operator itself. Whether it was done.
 bool quantize_weights(ort_graph &g, int i) {
     const int w = g.input(i, 1), bias = g.input(i, 2);
-    if (!g.is_float_constant(w) ||
-        (bias >= 0 && (!g.is_constant(bias) || g.tensor_at(bias).dims.size() != 1)))
+    if (!is_float_initializer(g, w) ||
+        (bias >= 0 && (!g.tensor_at(bias).is_constant || g.tensor_at(bias).dims.size() != 1)))
         return false;
     float low = 0, high = 0;
     for (const float x : values_of<float>(g.tensor_at(w)))
@@ -81,7 +84,7 @@ void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w, b
 void quantize_bias(ort_graph &g, int i, bool has_new_weights) {
     const auto x = g.dequantized(g.input(i, 0)), w = g.dequantized(g.input(i, 1));
     const int bias = g.input(i, 2);
-    if (!w || !g.is_float_constant(bias) || g.rank(bias) != 1)
+    if (!w || !is_float_initializer(g, bias) || g.rank(bias) != 1)
         return;
     if (!g.has_one_scale(*w)) {
         const bool is_second =

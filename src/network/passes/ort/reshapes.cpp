@@ -13,6 +13,10 @@ int add_shape(ort_graph &g, const std::vector<std::int32_t> &sizes) {
     return g.add_constant("shape", data_type::s32, {static_cast<dim_t>(sizes.size())}, bytes_of(sizes));
 }
 
+bool keeps_zeros(const ort_graph &g, int reshape) {
+    return g.attribute<std::int64_t>(reshape, "allowzero", 0) != 0;
+}
+
 // ---- Computed sizes
 
 bool are_alike(const ort_graph &g, int a, int b) {
@@ -44,8 +48,7 @@ bool is_size_of(const ort_graph &g, int source, int root, std::size_t dim) {
 
 void copy_sizes(ort_graph &g, int reshape) {
     const size_node *list = g.sizes_of(g.input(reshape, 1));
-    if (!list || list->entries.empty() || list->readers != 1 ||
-        g.attribute<std::int64_t>(reshape, "allowzero", 0) != 0)
+    if (!list || list->entries.empty() || list->readers != 1 || keeps_zeros(g, reshape))
         return;
     std::vector<std::int32_t> sizes;
     for (const size_entry &e : list->entries)
@@ -65,11 +68,14 @@ void copy_sizes(ort_graph &g, int reshape) {
 /// The only reader of a view, where it is another one of known sizes; -1: none.
 int next_view(const ort_graph &g, int i) {
     const int next = g.only_consumer(g.output(i));
-    const bool is_view = g.is(next, "Reshape") || g.is(next, "Squeeze") || g.is(next, "Unsqueeze");
+    const bool is_view =
+        (g.is(next, "Reshape") && !keeps_zeros(g, next)) || g.is(next, "Squeeze") || g.is(next, "Unsqueeze");
     return is_view && g.is_known(g.output(next)) ? next : -1;
 }
 
 void join_views(ort_graph &g, int first) {
+    if (keeps_zeros(g, first))
+        return;
     int last = first;
     for (int next = next_view(g, last); next >= 0; next = next_view(g, last)) {
         if (last != first)

@@ -47,8 +47,10 @@ bool takes_all(const ort_graph &g, int i) {
         return starts == list(starts.size(), 0) &&
                ends == list(starts.size(), std::numeric_limits<std::int64_t>::max());
     }
+    const int axes = g.input(i, 3); // without which steps are not looked at
     return g.input(i, 1) >= 0 && g.input(i, 2) >= 0 && are_all(g, g.input(i, 1), 0) &&
-           are_all(g, g.input(i, 2), end) && are_all(g, g.input(i, 4), 1);
+           are_all(g, g.input(i, 2), end) &&
+           (axes < 0 || (g.is_constant(axes) && are_all(g, g.input(i, 4), 1)));
 }
 
 /// An Expand to dimensions that the source is known to have, or to 1.
@@ -100,7 +102,8 @@ std::optional<float> lower_limit(const ort_graph &g, int i) {
 /// A Clip's own limits take a Relu's, under which a NaN stays one.
 void fuse_relu_clip(ort_graph &g, int i) {
     const int clip = g.reader(g.output(i), "Clip");
-    const auto low = clip < 0 ? std::nullopt : lower_limit(g, clip);
+    const bool is_limited = clip >= 0 && g.input(clip, 0) == g.output(i);
+    const auto low = is_limited ? lower_limit(g, clip) : std::nullopt;
     if (!low)
         return;
     const float limit = std::max(*low, 0.f);
@@ -166,8 +169,23 @@ void eliminate(ort_graph &g, int i) {
         deliver_without(g, i);
 }
 
+namespace {
+
+/// Rules for each node that was there at the beginning: what one makes of it another one sees in the next step.
+template <typename Rules> void apply(ort_graph &g, const Rules &rules) {
+    const std::vector<int> order = g.visiting_order();
+    std::vector<std::string> operators;
+    for (const int i : order)
+        operators.push_back(g.at(i).op);
+    for (std::size_t k = 0; k < order.size(); k++)
+        if (!g.is_removed(order[k]) && g.at(order[k]).op == operators[k])
+            rules(order[k]);
+}
+
+} // namespace
+
 void apply_level1_rules(ort_graph &g) {
-    g.for_each([&](int i) {
+    apply(g, [&](int i) {
         eliminate(g, i);
         if (g.is(i, "Div"))
             fuse_div_mul(g, i);
@@ -183,7 +201,7 @@ void apply_level1_rules(ort_graph &g) {
 }
 
 void apply_level2_rules(ort_graph &g) {
-    g.for_each([&](int i) {
+    apply(g, [&](int i) {
         drop_implied_limit(g, i);
         transpose_gemm(g, i);
     });

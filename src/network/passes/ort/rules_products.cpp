@@ -13,15 +13,16 @@ namespace {
 bool is_gemm_bias(const ort_graph &g, int c, int y) {
     if (!g.is_float(c) || g.rank(c) < 1 || g.rank(c) > 2)
         return false;
-    const std::size_t last = g.rank(c) - 1;
-    const bool has_rows = last == 1 && !g.has_size(c, 0, 1), has_columns = !g.has_size(c, last, 1);
-    return (!has_rows || g.are_equal(c, 0, y, 0)) &&
-           (g.are_equal(c, last, y, 1) || (last == 1 && !has_columns));
+    if (g.rank(c) == 1)
+        return g.are_equal(c, 0, y, 1);
+    const bool has_columns = g.are_equal(c, 1, y, 1);
+    return (g.has_size(c, 0, 1) && has_columns) ||
+           (g.are_equal(c, 0, y, 0) && (g.has_size(c, 1, 1) || has_columns));
 }
 
 /// Gemm without C, and a Sum of two.
 void fuse_gemm_sum(ort_graph &g, int i) {
-    const int y = g.output(i), sum = g.input(i, 2) < 0 ? g.reader(y, "Sum") : -1;
+    const int y = g.output(i), sum = g.has_inputs(i, 2) ? g.reader(y, "Sum") : -1;
     if (sum < 0 || g.at(sum).inputs.size() != 2)
         return;
     const int c = g.other(sum, y);
@@ -62,7 +63,7 @@ public:
         if (!g.is_float_constant(w) || g.rank(w) < 3)
             return;
         channels_ = g.size(w, 0);
-        fits_ = channels_ > 0 && (b < 0 || is_per_channel(g, b, channels_));
+        fits_ = channels_ > 0 && (g.has_inputs(i, 2) || is_per_channel(g, b, channels_));
     }
 
     void fuse_all() {
@@ -173,9 +174,9 @@ void fuse_pad(ort_graph &g, int i) {
     if (window < 0 || rank < 3 || !g.is_float(g.output(i)) ||
         g.attribute<std::string>(i, "mode", "constant") != "constant" || g.input(i, 3) >= 0)
         return;
-    const float zero =
-        g.input(i, 2) < 0 ? g.attribute(i, "value", 0.f) : g.number(g.input(i, 2)).value_or(1.f);
-    if (zero != 0.f || std::signbit(zero))
+    const int value = g.input(i, 2);
+    const float zero = value < 0 ? g.attribute(i, "value", 0.f) : g.number(value).value_or(1.f);
+    if (zero != 0.f || (value >= 0 ? std::signbit(zero) : !g.has_inputs(i, 2)))
         return;
     std::vector<std::int64_t> added = g.attribute(i, "pads", std::vector<std::int64_t>{});
     if (const int given = g.input(i, 1); given >= 0) {
@@ -246,6 +247,15 @@ bool is_matrix_transpose(const ort_graph &g, int i) {
            g.attribute<std::vector<std::int64_t>>(i, "perm", {1, 0}) == std::vector<std::int64_t>{1, 0};
 }
 
+/// Whether a tensor comes from a Transpose of a matrix that only Gemms read.
+bool reads_for_gemm_alone(const ort_graph &g, int t) {
+    const int before = t < 0 ? -1 : g.writer(t, "Transpose");
+    if (!is_matrix_transpose(g, before))
+        return false;
+    const std::vector<int> &readers = g.consumers(t);
+    return std::all_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "Gemm"); });
+}
+
 } // namespace
 
 void transpose_gemm(ort_graph &g, int i) {
@@ -256,18 +266,18 @@ void transpose_gemm(ort_graph &g, int i) {
         return;
     const char *const names[] = {"transA", "transB"};
     for (std::size_t k = 0; k < 2; k++) {
-        const int moved = g.input(i, k), before = g.writer(moved, "Transpose");
-        if (!is_matrix_transpose(g, before))
-            continue;
-        const std::vector<int> &readers = g.consumers(moved);
-        if (!std::all_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "Gemm"); }))
+        const int moved = g.input(i, k);
+        if (!reads_for_gemm_alone(g, moved))
             continue;
         g.set_attribute(i, names[k], std::int64_t{g.attribute<std::int64_t>(i, names[k], 0) == 0});
-        g.set_input(i, k, g.input(before, 0));
+        g.set_input(i, k, g.input(g.producer(moved), 0));
     }
-    const int behind = g.input(i, 2) < 0 ? g.reader(g.output(i), "Transpose") : -1;
-    if (!is_matrix_transpose(g, behind))
+    const int behind = g.has_inputs(i, 2) ? g.reader(g.output(i), "Transpose") : -1;
+    if (!is_matrix_transpose(g, behind)) {
+        if (reads_for_gemm_alone(g, g.input(i, 2)))
+            g.touch(i); // ONNX Runtime makes a new one of it, again and again
         return;
+    }
     node n = g.at(i);
     const bool a = g.attribute<std::int64_t>(i, "transA", 0) != 0,
                b = g.attribute<std::int64_t>(i, "transB", 0) != 0;

@@ -65,38 +65,73 @@ void eliminate_common_subexpressions(ort_graph &g) {
     });
     g.for_each([&](int i) {
         const std::vector<int> outputs = g.at(i).outputs;
-        bool is_read = false;
+        bool is_read = false, is_replaced = false;
         for (const int t : outputs) {
             const auto found = equal_to.find(t);
-            if (found != equal_to.end() && !g.is_graph_output(t))
+            if (found != equal_to.end() && !g.is_graph_output(t)) {
                 g.redirect(t, found->second);
+                is_replaced = true;
+            }
             is_read = is_read || (t >= 0 && !g.consumers(t).empty());
         }
-        if (!is_read && g.at(i).attributes.count(kept_unread) == 0)
+        if (is_replaced && !is_read)
             g.remove(i);
     });
 }
 
 namespace {
 
-/// A constant takes the place of a node's output.
-void compute(ort_graph &g, int i) {
-    graph &all = g.get_graph();
-    const int y = g.output(i);
-    const node n = g.at(i);
-    std::vector<std::uint8_t> data =
-        g.evaluate(all, n, 0, all.tensors[static_cast<std::size_t>(n.inputs[0])].data, {});
-    g.remove(i);
-    tensor &constant = all.tensors[static_cast<std::size_t>(y)];
+void become_constant(ort_graph &g, int t, std::vector<std::uint8_t> data) {
+    tensor &constant = g.get_graph().tensors[static_cast<std::size_t>(t)];
     constant.data = std::move(data);
     constant.is_constant = true;
-    g.note_folded(y);
+    g.note_folded(t);
+}
+
+/// A constant takes the place of a node's output.
+void compute(ort_graph &g, int i) {
+    const graph &all = g.get_graph();
+    const node n = g.at(i);
+    g.remove(i);
+    become_constant(g, n.outputs[0], g.evaluate(all, n, 0, g.tensor_at(n.inputs[0]).data, {}));
+}
+
+/// Constants take the place of all that a Split gives.
+void compute_split(ort_graph &g, int i) {
+    const node n = g.at(i);
+    const tensor &x = g.tensor_at(n.inputs[0]);
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);
+    const auto split = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+    std::size_t inner = memory::data_type_size(x.type), first = 0;
+    for (std::size_t d = split; d < x.dims.size(); d++)
+        inner *= d == split ? 1 : static_cast<std::size_t>(x.dims[d]);
+    const std::size_t row = inner * static_cast<std::size_t>(x.dims.at(split)); // of all outputs
+    g.remove(i);
+    for (const int y : n.outputs) {
+        const std::size_t own = inner * static_cast<std::size_t>(g.size(y, split));
+        std::vector<std::uint8_t> data;
+        for (std::size_t at = first; at + own <= x.data.size(); at += row)
+            data.insert(data.end(), x.data.begin() + static_cast<std::ptrdiff_t>(at),
+                        x.data.begin() + static_cast<std::ptrdiff_t>(at + own));
+        become_constant(g, y, std::move(data));
+        first += own;
+    }
+}
+
+/// HardSwish is a function of others there, and operators of its own are computed when they run.
+bool has_kernel(ort_graph &g, int i) {
+    constexpr std::int64_t gelu_opset = 20;
+    const std::string &op = g.at(i).op;
+    return op != "HardSwish" && (op != "Gelu" || g.get_graph().opset >= gelu_opset) &&
+           g.facts(i).domain != domains::microsoft;
 }
 
 /// Sizes that the file leaves open are no constants.
-bool is_computable(const ort_graph &g, int i) {
+bool is_computable(ort_graph &g, int i) {
     const node &n = g.at(i);
-    return !n.inputs.empty() && n.inputs[0] >= 0 && n.outputs.size() == 1 && g.facts(i).lower &&
+    const bool has_result = n.outputs.size() == 1 || (n.op == "Split" && !n.outputs.empty());
+    return !n.inputs.empty() && n.inputs[0] >= 0 && has_result && g.facts(i).lower && has_kernel(g, i) &&
            element_count(g.dims(n.inputs[0])) != 0 &&
            std::all_of(n.inputs.begin(), n.inputs.end(),
                        [&](int t) { return t < 0 || (g.is_constant(t) && !g.is_sized(t)); });
@@ -123,7 +158,9 @@ void fold_constants(ort_graph &g) {
         if (g.at(i).op == "DequantizeLinear" || g.at(i).attributes.count(not_folded) != 0)
             return;
         if (is_computable(g, i))
-            compute(g, i);
+            g.is(i, "Split") ? compute_split(g, i) : compute(g, i);
+        else if (g.attribute<std::int64_t>(i, kept_unread, 0) == kept_for_sizes)
+            g.remove(i); // and with it what it alone reads
         else if (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)))
             g.remove(i); // whose sizes are constants already
         else if (g.at(i).op == "QuantizeLinear")

@@ -41,6 +41,7 @@ constexpr named_transformer transformers[] = {
     {stage::level1, "ConstantFolding", ort::fold_constants},
     {stage::level1, "MatMulAddFusion", ort::fuse_matmul_add},
     {stage::level1, "ReshapeFusion", ort::fuse_reshapes},
+    {stage::level1, "SliceConcatToSpaceToDepthFusion", ort::fuse_space_to_depth},
     {stage::level1, "GeluFusionL1", ort::fuse_gelu_at_level1},
     {stage::level1, "LayerNormFusionL1", ort::fuse_layer_norm_at_level1},
     {stage::level1, "QDQPropagationTransformer", ort::propagate_qdq},
@@ -92,15 +93,20 @@ template <typename Work> void for_each_unread(graph_editor &e, const Work &work)
             work(i);
 }
 
-void keep_unread(graph &g) {
+void keep_unread(graph &g, const std::set<int> &measured) {
     graph_editor e(g);
-    for_each_unread(
-        e, [&](int i) { g.nodes[static_cast<std::size_t>(i)].attributes[kept_unread] = std::int64_t{1}; });
+    for_each_unread(e, [&](int i) {
+        node &n = g.nodes[static_cast<std::size_t>(i)];
+        const bool is_measured =
+            std::any_of(n.outputs.begin(), n.outputs.end(), [&](int t) { return measured.count(t) != 0; });
+        n.attributes[kept_unread] = is_measured ? kept_for_sizes : std::int64_t{1};
+    });
 }
 
 void drop_unread(graph &g) {
     for (node &n : g.nodes)
-        n.attributes.erase(kept_unread);
+        for (const char *const mark : {kept_unread, absent_inputs})
+            n.attributes.erase(mark);
     graph_editor e(g);
     for_each_unread(e, [&](int i) { e.remove(i); });
     e.finish();
@@ -111,7 +117,7 @@ void drop_unread(graph &g) {
 ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const sized_constants &from_sizes,
                                       bool is_int8_allowed) {
     ort_history history;
-    keep_unread(g);
+    keep_unread(g, from_sizes.measured);
     std::set<int> folded;
     std::optional<ort_graph> editor;
     sized_constants sized = from_sizes;

@@ -78,6 +78,7 @@ void fuse_embed_layer_norm(ort_graph &g);
 // Moving elements
 void optimize_transposes(ort_graph &g); ///< transposes.cpp
 void fuse_reshapes(ort_graph &g);       ///< reshapes.cpp
+void fuse_space_to_depth(ort_graph &g); ///< space_to_depth.cpp
 
 // QuantizeLinear and DequantizeLinear
 void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
@@ -86,9 +87,6 @@ void remove_double_pairs(ort_graph &g);
 void split_scale_of_zero(ort_graph &g, int node);
 void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);
-/// Attribute of a DequantizeLinear that has become one of u8. Its zero point has lost its dimensions' number there, and a list of one
-/// scale is then refused to the weights of a Gemm.
-inline constexpr const char *made_unsigned = "octet.made_unsigned";
 void make_unsigned(ort_graph &g);
 void drop_implied_limit(ort_graph &g, int node);
 void quantize_weights_and_biases(ort_graph &g);      ///< qdq_weights.cpp

@@ -12,7 +12,7 @@ bool has_one_scale(const ort_graph &g, int i) { return element_count(g.dims(g.in
 
 /// Whether codes of the type can be written with the parameters that a node has.
 bool can_write(const ort_graph &g, int i, data_type codes) {
-    return is_code(codes) && g.at(i).attributes.count("block_size") == 0 &&
+    return is_code(codes) && g.attribute<std::int64_t>(i, "block_size", 0) == 0 &&
            (g.input(i, 2) >= 0 || codes == data_type::u8);
 }
 
