@@ -158,4 +158,21 @@ patches('read_elsewhere', [0, 1, 2, 3], 1, {also_read: true});
 patches('one_twice', [0, 1, 1, 3], 1);
 patches('three', [0, 1, 2], 1);
 
+// ---- Transposes
+
+const transposed = (g, x, perm) => g.op('Transpose', [x], perm.map((d) => g.dims[x][d]), {perm});
+for (const [index, dims] of [[0, []], [-1, []], [1, [1]]])
+    for (const axis of [0, -2])
+        add(`gather_behind_transpose_${index}_${dims}_${axis}`, 17, (g) => {
+            const x = transposed(g, g.op('Reshape', [g.input([2, 5, 72]), g.list(2, 5, 3, 4, 6)], [2, 5, 3, 4, 6]), [2, 0, 3, 1, 4]);
+            const left = g.dims[x].flatMap((n, d) => (d === (axis + 5) % 5 ? dims : [n]));
+            const y = g.op('Gather', [x, g.constant('s64', dims, [index])], left, {axis});
+            return [transposed(g, y, dims.length ? [0, 1, 2, 4, 3] : [0, 1, 3, 2])];
+        });
+for (const op of ['GreaterOrEqual', 'LessOrEqual'])
+    add(`transposed_${op}`, 16, (g) => {
+        const x = () => transposed(g, g.input([2, 3, 4]), [0, 2, 1]);
+        return [g.op('Cast', [transposed(g, g.op(op, [x(), x()]), [0, 2, 1])], [2, 3, 4], {to: 1})];
+    });
+
 module.exports = all;

@@ -104,6 +104,8 @@ bool moved_node::pass(passing_kind kind) {
         return pass_softmax();
     case passing_kind::index:
         return pass_index();
+    case passing_kind::gather:
+        return pass_gather();
     case passing_kind::reduction:
         return pass_reduction();
     case passing_kind::quantization:
@@ -160,6 +162,19 @@ bool moved_node::pass_index() {
     g_.set_attribute(i_, "axis", moved);
     transpose_inputs();
     transpose_outputs(g_.attribute<std::int64_t>(i_, "keepdims", 1) != 0 ? p_ : without_axes(p_, {moved}));
+    return true;
+}
+
+/// Of one index, whose dimension goes.
+bool moved_node::pass_gather() {
+    const auto axis = counted({g_.attribute<std::int64_t>(i_, "axis", 0)}, p_.size());
+    const int index = g_.input(i_, 1);
+    if (!axis || index < 0 || !g_.is_constant(index) || g_.rank(index) != 0)
+        return false;
+    const std::int64_t moved = p_[static_cast<std::size_t>((*axis)[0])];
+    g_.set_attribute(i_, "axis", moved);
+    transpose_inputs();
+    transpose_outputs(without_axes(p_, {moved}));
     return true;
 }
 

@@ -141,25 +141,47 @@ const std::map<std::string_view, passing> &all_passings() {
                                      "Softsign",
                                      "ThresholdedRelu",
                                      "HardSwish",
-                                     "Elu"})
+                                     "Elu",
+                                     "IsInf",
+                                     "IsNaN",
+                                     "Shrink",
+                                     "Sign",
+                                     "Celu",
+                                     "Sin",
+                                     "Cos",
+                                     "Tan",
+                                     "Sinh",
+                                     "Cosh",
+                                     "Asin",
+                                     "Acos",
+                                     "Atan",
+                                     "Asinh",
+                                     "Acosh",
+                                     "Atanh"})
             t[op] = {k::elements, all_inputs};
-        for (const char *const op : {"Add", "Max", "Min", "Mul", "Sub", "Div", "And", "Or", "Mod", "PRelu",
-                                     "Equal", "Greater", "Less", "Mean", "Sum", "Pow", "Where"})
+        for (const char *const op :
+             {"Add",         "Max", "Min",      "Mul",   "Sub",     "Div",  "And",
+              "Or",          "Mod", "PRelu",    "Equal", "Greater", "Less", "GreaterOrEqual",
+              "LessOrEqual", "Xor", "BitShift", "Mean",  "Sum",     "Pow",  "Where"})
             t[op] = {k::broadcast, tensors};
-        for (const char *const op : {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceL2"})
+        for (const char *const op :
+             {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceL2", "ReduceL1", "ReduceProd",
+              "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
             t[op] = {k::reduction, first_input};
-        for (const char *const op : {"Softmax", "LogSoftmax", "QLinearSoftmax"})
+        for (const char *const op : {"Softmax", "LogSoftmax", "Hardmax", "QLinearSoftmax"})
             t[op] = {k::softmax, first_input};
         for (const char *const op : {"QuantizeLinear", "DequantizeLinear"})
             t[op] = {k::quantization, first_input};
-        for (const char *const op : {"Clip", "QLinearLeakyRelu", "QLinearSigmoid"})
+        for (const char *const op : {"Clip", "CastLike", "QLinearLeakyRelu", "QLinearSigmoid"})
             t[op] = {k::elements, first_input};
         for (const char *const op : {"QLinearAdd", "QLinearMul"})
             t[op] = {k::broadcast, operands};
         t["QLinearConcat"] = {k::along_axis, parts_of_concat};
         t["Concat"] = {k::along_axis, all_inputs};
         t["Split"] = {k::along_axis, first_input};
-        t["ArgMax"] = {k::index, first_input};
+        for (const char *const op : {"ArgMax", "ArgMin"})
+            t[op] = {k::index, first_input};
+        t["Gather"] = {k::gather, first_input};
         t["Transpose"] = {k::transpose, first_input, false};
         t["Reshape"] = {k::reshape, first_input, false};
         t["Squeeze"] = {k::squeeze, first_input};

@@ -24,6 +24,7 @@ enum class passing_kind {
     along_axis,
     softmax,
     index,
+    gather,
     reduction,
     quantization,
     transpose,
@@ -51,6 +52,7 @@ private:
     bool pass_axis(std::int64_t fallback);
     bool pass_softmax();
     bool pass_index();
+    bool pass_gather();
     bool pass_reduction();
     bool pass_transpose(const order &own);
     bool pass_reshape();
