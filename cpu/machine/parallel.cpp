@@ -16,6 +16,7 @@
 #include "cpu/machine/divided_loop.hpp"
 #include "cpu/machine/thread_count.hpp"
 #include "cpu/machine/workers.hpp"
+#include "octet/parallel_loop.hpp"
 #include "octet/settings.hpp"
 
 namespace octet {
@@ -92,6 +93,11 @@ std::int64_t fork_cycles() {
 } // namespace impl
 
 inline namespace v0 {
+
+void parallel_ranges(std::int64_t count, std::int64_t grain,
+                     void (*call)(const void *body, std::int64_t begin, std::int64_t end), const void *body) {
+    impl::parallel_for(count, grain, [=](std::int64_t begin, std::int64_t end) { call(body, begin, end); });
+}
 
 parallel_phase::parallel_phase() { impl::workers::enter_phase(); }
 parallel_phase::~parallel_phase() { impl::workers::leave_phase(); }

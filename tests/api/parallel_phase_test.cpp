@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 
 #include "cpu/machine/parallel.hpp"
 #include "octet/octet.hpp"
+#include "octet/parallel_loop.hpp"
 
 using namespace octet;
 
@@ -83,6 +85,25 @@ TEST(parallel_phase, runs_nested_loops_in_the_thread_that_meets_them) {
                 8, 1, [&](std::int64_t, std::int64_t) { EXPECT_EQ(std::this_thread::get_id(), thread); });
         }
     });
+}
+
+TEST(parallel_loop, meets_each_index_once) {
+    for (const int threads : {1, 2, 5}) {
+        const num_threads_scope scope(threads);
+        for (const std::int64_t count : {0, 1, 7, 1000}) {
+            std::vector<std::atomic<int>> met(static_cast<std::size_t>(count));
+            parallel_loop(count, 3, [&](std::int64_t begin, std::int64_t end) {
+                EXPECT_LT(begin, end);
+                for (std::int64_t i = begin; i < end; i++)
+                    met[static_cast<std::size_t>(i)]++;
+            });
+            for (const std::atomic<int> &times : met)
+                EXPECT_EQ(times, 1);
+        }
+        EXPECT_THROW(
+            parallel_loop(100, 1, [](std::int64_t, std::int64_t) { throw std::runtime_error("a range"); }),
+            std::runtime_error);
+    }
 }
 
 double cpu_seconds() {

@@ -146,6 +146,86 @@ TEST(FloatProducts, Convolutions) {
     expect_near(y, expected, 1e-5);
 }
 
+/// Windows along a line.
+struct window_line {
+    int in, kernel, stride, dilation, before, after;
+    int out() const { return (in + before + after - (kernel - 1) * dilation - 1) / stride + 1; }
+};
+
+/// Sums of `block` products, which begin with zero, are added up in order.
+struct blocked_sum {
+    std::size_t block, count = 0;
+    float sum = 0.f, total = 0.f;
+    void add(float a, float b) {
+        sum = std::fma(a, b, sum);
+        if (++count % block == 0)
+            end_block();
+    }
+    void end_block() {
+        total = count <= block ? sum : total + sum;
+        sum = 0.f;
+    }
+    float result() {
+        if (count % block != 0)
+            end_block();
+        return total;
+    }
+};
+
+/// Images whose channels do not fit ONNX Runtime's blocks: channel by channel, tap by tap. Lines are longer and shorter than
+/// vectors, with phases and paddings of all kinds; weights are constant or computed.
+TEST(FloatProducts, ConvolutionsOfPlanes) {
+    struct problem {
+        int images, groups, channels, outputs; ///< of a group
+        window_line h, w;
+    };
+    const problem problems[] = {{1, 32, 4, 4, {9, 3, 1, 1, 1, 1}, {37, 3, 1, 1, 1, 1}},
+                                {2, 2, 5, 7, {7, 2, 2, 1, 0, 1}, {21, 4, 2, 1, 2, 1}},
+                                {1, 1, 18, 20, {5, 3, 1, 2, 2, 2}, {16, 3, 1, 2, 2, 2}},
+                                {1, 3, 2, 2, {4, 1, 3, 1, 0, 0}, {50, 1, 3, 1, 0, 0}},
+                                {1, 2, 80, 9, {1, 1, 1, 1, 0, 0}, {53, 1, 1, 1, 0, 0}},
+                                {2, 1, 19, 17, {3, 2, 1, 1, 0, 0}, {49, 7, 3, 2, 4, 5}},
+                                {1, 1, 17, 3, {4, 4, 1, 1, 2, 2}, {1, 2, 1, 1, 2, 1}}};
+    for (const problem &p : problems)
+        for (const bool is_constant : {true, false}) {
+            const int channels = p.groups * p.channels, outputs = p.groups * p.outputs, oh = p.h.out(),
+                      ow = p.w.out(), inner = p.channels * p.h.kernel * p.w.kernel;
+            const auto count = [](int n) { return static_cast<std::size_t>(n); };
+            const std::vector<float> x = numbers(count(p.images * channels * p.h.in * p.w.in), 1.f),
+                                     w = numbers(count(outputs * inner), 1.f, 3),
+                                     b = numbers(count(outputs), 1.f, 4);
+            one_node t("Conv");
+            t.input({p.images, channels, p.h.in, p.w.in}, x)
+                .add({outputs, p.channels, p.h.kernel, p.w.kernel}, w, is_constant)
+                .constant({outputs}, b);
+            t.set("group", std::int64_t{p.groups}).set("strides", list{p.h.stride, p.w.stride});
+            t.set("dilations", list{p.h.dilation, p.w.dilation});
+            t.set("pads", list{p.h.before, p.w.before, p.h.after, p.w.after});
+            const std::vector<float> y = t.run<float>();
+            ASSERT_EQ(t.shape, (dims{p.images, outputs, oh, ow}));
+            std::size_t block = 128; // of a matrix that is read as it lies
+            for (int width = 128; oh * ow < inner && width > 16 && width / 2 >= oh * ow; width /= 2)
+                block *= 2;
+            for (int i = 0; i < p.images * outputs * oh * ow; i++) {
+                const int column = i % ow, row = i / ow % oh, o = i / (oh * ow) % outputs,
+                          image = i / (oh * ow * outputs);
+                blocked_sum sum{block};
+                for (int k = 0; k < inner; k++) {
+                    const int tap_w = k % p.w.kernel, tap_h = k / p.w.kernel % p.h.kernel,
+                              c = k / (p.w.kernel * p.h.kernel) + o / p.outputs * p.channels,
+                              at_h = row * p.h.stride + tap_h * p.h.dilation - p.h.before,
+                              at_w = column * p.w.stride + tap_w * p.w.dilation - p.w.before;
+                    const bool is_inside = at_h >= 0 && at_h < p.h.in && at_w >= 0 && at_w < p.w.in;
+                    sum.add(w[count(o * inner + k)],
+                            is_inside ? x[count(((image * channels + c) * p.h.in + at_h) * p.w.in + at_w)]
+                                      : 0.f);
+                }
+                ASSERT_EQ(y[count(i)], sum.result() + b[count(o)])
+                    << i << " of " << inner << " products each";
+            }
+        }
+}
+
 TEST(FloatProducts, Poolings) {
     const std::vector<float> x = numbers(2 * 3 * 4 * 5, 1.f);
     const auto windows = [&](bool is_max, bool counts_padding) {

@@ -8,6 +8,7 @@
 
 #include "network/graph/graph_editor.hpp"
 #include "network/operators.hpp"
+#include "network/ops/onnx/float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -17,7 +18,7 @@ constexpr dim_t few_channels = 4;
 
 class layout_assignment {
 public:
-    explicit layout_assignment(graph &g) : e_(g) {}
+    explicit layout_assignment(graph &g) : g_(g), e_(g) {}
 
     void run() {
         const int count = static_cast<int>(e_.node_count());
@@ -46,7 +47,12 @@ private:
         const bool pools_floats = facts.layout == layout_support::channels_last &&
                                   facts.fusion != fusion_part::accumulates &&
                                   at(n.outputs[0]).type == data_type::f32; // row by row
-        return pools_floats ? layout_support::row_major : facts.layout;
+        return pools_floats || convolves_planes(n) ? layout_support::row_major : facts.layout;
+    }
+    /// A float convolution that is no primitive of convolutions.
+    bool convolves_planes(const node &n) const {
+        return (n.op == "Conv" || n.op == "ConvAdd") && at(n.outputs[0]).type == data_type::f32 &&
+               !computes_in_blocks(g_, n);
     }
     bool works_channels_last(const node &n) const {
         return support_of(n) == layout_support::channels_last || support_of(n) == layout_support::gathers;
@@ -128,6 +134,7 @@ private:
         e_.insert_after(writer, {layout_operator, {inside}, {t}, {}});
     }
 
+    const graph &g_;
     graph_editor e_;
     std::map<int, int> copies_;
 };

@@ -3,12 +3,15 @@
 // product is one of a vector and a matrix, which ONNX Runtime sums up in other orders.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "network/ops/onnx/float_conv.hpp"
 #include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/onnx.hpp"
+#include "network/ops/onnx/plane_products.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
@@ -22,10 +25,19 @@ struct deconvolution_geometry {
             const dim_t o = i * stride + tap * dilation - pad;
             return o >= 0 && o < out ? o : -1;
         }
+        /// The pixels of which a tap goes inside: from the first on, up to the second.
+        std::pair<dim_t, dim_t> inside(dim_t tap) const {
+            const dim_t shift = tap * dilation - pad; // of pixel 0
+            const auto before = [&](dim_t position) {
+                return position <= shift ? 0 : std::min(in, (position - shift + stride - 1) / stride);
+            };
+            return {before(0), before(out)};
+        }
     };
     axis axes[3];
     dim_t images = 0, channels = 0, outputs = 0, groups = 1; ///< channels and outputs of each group
 
+    dim_t parts() const { return images * groups; }
     dim_t pixels() const { return axes[0].in * axes[1].in * axes[2].in; }
     dim_t image_size() const { return axes[0].out * axes[1].out * axes[2].out; }
     dim_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
@@ -71,138 +83,142 @@ product_order order_of(const lowering &l, const deconvolution_geometry &g) {
     return are_transposed_ahead(l, g) ? product_order::weights_by_pixel : product_order::pixel_by_weights;
 }
 
-class deconvolution_step final : public step {
+/// Whether each column of the products has its weights side by side.
+bool has_rows(const lowering &l, const deconvolution_geometry &g) {
+    return l.input(conv_weights).is_constant && order_of(l, g) == product_order::matrices;
+}
+
+buffer weights_of(const lowering &l, const deconvolution_geometry &g) {
+    if (!has_rows(l, g))
+        return l.input_buffer(conv_weights);
+    const memory::dims dims = {g.groups, g.channels, g.columns()};
+    return l.packed_input(
+        conv_weights, memory::desc(dims, data_type::f32, format_tag::abc),
+        memory::desc(dims, data_type::f32, memory::dims{g.channels * g.columns(), 1, g.channels}));
+}
+
+class deconvolution_step final : public followed_loop {
 public:
-    deconvolution_step(const lowering &l, const deconvolution_geometry &g, buffer given)
-        : g_(g), order_(order_of(l, g)), given_(std::move(given)), dst_(l.output_buffer()) {
-        if (order_ != product_order::matrices) {
-            src_ = l.input_buffer(0);
-            weights_ = l.input_buffer(conv_weights);
+    deconvolution_step(const lowering &l, const deconvolution_geometry &g)
+        : g_(g), order_(order_of(l, g)), src_(l.input_buffer(0)), weights_(weights_of(l, g)),
+          given_(
+              l.scratch(memory::desc({g.parts() * g.columns() * g.pixels()}, data_type::f32, format_tag::a))),
+          dst_(l.output_buffer()) {
+        products_.outputs = g.columns();
+        products_.inner = g.channels;
+        products_.block = float_reduction_block(g.channels, g.pixels(), !are_transposed_ahead(l, g));
+        products_.weights_row = has_rows(l, g) ? g.channels : 1;
+        products_.weights_step = has_rows(l, g) ? 1 : g.columns();
+        products_.result_row = g.pixels();
+        for (dim_t c = 0; c < g.channels; c++)
+            products_.rows.push_back(c * g.pixels());
+        products_.add_columns(0, 0, g.pixels());
+        if (l.has_input(conv_bias)) {
+            bias_ = l.input_buffer(conv_bias);
+            if (element_count(l.input(conv_bias, {data_type::f32}).dims) != g.groups * g.outputs)
+                refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
+                       ", allowed is one value for each of " + std::to_string(g.groups * g.outputs) +
+                       " channels");
         }
-        if (!l.has_input(conv_bias))
-            return;
-        bias_ = l.input_buffer(conv_bias);
-        if (element_count(l.input(conv_bias, {data_type::f32}).dims) != g.groups * g.outputs)
-            refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
-                   ", allowed is one value for each of " + std::to_string(g.groups * g.outputs) +
-                   " channels");
+        take_followers(l, dense_desc(l.output()));
     }
 
-    product_order order() const { return order_; }
-    primitive_step &products() { return products_; }
-    primitive_step &followers() { return followers_; }
-    void make_primitives() override {
-        products_.make_primitives();
-        followers_.make_primitives();
-    }
-    void prepare() const override {
-        products_.prepare();
-        followers_.prepare();
-    }
     void run(const stream &s, const run_memory &m) const override {
         if (order_ == product_order::matrices)
-            products_.run(s, m);
+            multiply_planes(m);
         else
             multiply_vectors(m);
         add_up(m);
-        followers_.run(s, m);
-    }
-    std::string implementation() const override {
-        return order_ == product_order::matrices ? products_.implementation() + " + loop" : "loop";
-    }
-    std::string explain() const override {
-        return (order_ == product_order::matrices ? products_.explain()
-                                                  : "a plain loop multiplies a vector and a matrix") +
-               "\na plain loop adds up what each output gets";
+        run_followers(s, m);
     }
 
 private:
+    std::string explain_loop() const override {
+        return std::string(order_ == product_order::matrices
+                               ? "a loop multiplies weights by planes of pixels"
+                               : "a plain loop multiplies a vector and a matrix") +
+               ", another adds up what each output gets";
+    }
+
+    /// Of an image's group: its weights, channels and products.
+    plane_products::operands operands_of(const run_memory &m, dim_t part) const {
+        return {m.at<float>(weights_) + part % g_.groups * g_.channels * g_.columns(),
+                m.at<float>(src_) + part * g_.channels * g_.pixels(), nullptr, nullptr,
+                m.at<float>(given_) + part * g_.columns() * g_.pixels()};
+    }
+
+    void multiply_planes(const run_memory &m) const {
+        const dim_t tiles = products_.tiles();
+        parallel_loop(g_.parts() * tiles, products_.grain(), [&](dim_t begin, dim_t end) {
+            for (dim_t part = begin / tiles; part * tiles < end; part++)
+                products_.run(operands_of(m, part), std::max<dim_t>(begin - part * tiles, 0),
+                              std::min(end - part * tiles, tiles));
+        });
+    }
     void multiply_vectors(const run_memory &m) const {
         const dim_t columns = g_.columns();
-        for (dim_t part = 0; part < g_.images * g_.groups; part++) {
-            const float *const x = m.at<float>(*src_) + part * g_.channels, *const w =
-                                                                                m.at<float>(*weights_) +
-                                                                                part % g_.groups *
-                                                                                    g_.channels * columns;
-            float *const y = m.at<float>(given_) + part * columns;
+        for (dim_t part = 0; part < g_.parts(); part++) {
+            const plane_products::operands o = operands_of(m, part);
             if (order_ == product_order::pixel_by_weights)
-                multiply_row(x, w, columns, g_.channels, y, columns, true);
+                multiply_row(o.source, o.weights, columns, g_.channels, o.result, columns, true);
             else
-                multiply_column_by_transposed(w, x, g_.channels, y, columns);
+                multiply_column_by_transposed(o.weights, o.source, g_.channels, o.result, columns);
         }
     }
 
     void add_up(const run_memory &m) const {
-        const dim_t size = g_.image_size(), columns = g_.columns(), taps = g_.taps();
-        float *y = m.at<float>(dst_);
-        for (dim_t n = 0; n < g_.images; n++)
-            for (dim_t group = 0; group < g_.groups; group++) {
-                const float *const given =
-                    m.at<float>(given_) + (n * g_.groups + group) * g_.pixels() * columns;
-                for (dim_t o = 0; o < g_.outputs; o++, y += size) {
-                    std::fill(y, y + size, 0.f);
-                    scatter(given + o * taps, columns, y);
-                    for (dim_t i = 0; bias_ && i < size; i++)
-                        y[i] += m.at<float>(*bias_)[group * g_.outputs + o];
-                }
+        constexpr dim_t worth = 1 << 15; // additions
+        const dim_t size = g_.image_size(), given = g_.taps() * g_.pixels();
+        parallel_loop(g_.parts() * g_.outputs, worth / (given + size) + 1, [&](dim_t begin, dim_t end) {
+            for (dim_t o = begin; o < end; o++) {
+                float *const y = m.at<float>(dst_) + o * size;
+                std::fill(y, y + size, 0.f);
+                scatter(m.at<float>(given_) + o * given, y);
+                if (!bias_)
+                    continue;
+                const float bias = m.at<float>(*bias_)[o % (g_.groups * g_.outputs)];
+                for (dim_t i = 0; i < size; i++)
+                    y[i] += bias;
             }
+        });
     }
 
-    void scatter(const float *given, dim_t columns, float *y) const {
+    /// A row of pixels at a time.
+    void scatter(const float *from, float *y) const {
         const auto &a = g_.axes;
         for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
-            const float *from = given++;
-            for_positions(a[0].in, a[1].in, a[2].in, [&](const dim_t *i) {
-                const dim_t z = a[0].place(i[0], tap[0]), h = a[1].place(i[1], tap[1]),
-                            w = a[2].place(i[2], tap[2]);
-                if (z >= 0 && h >= 0 && w >= 0)
-                    y[(z * a[1].out + h) * a[2].out + w] += *from;
-                from += columns;
+            const std::pair<dim_t, dim_t> inside = a[2].inside(tap[2]);
+            for_positions(a[0].in, a[1].in, 1, [&](const dim_t *i) {
+                const dim_t z = a[0].place(i[0], tap[0]), h = a[1].place(i[1], tap[1]);
+                if (z >= 0 && h >= 0 && inside.first < inside.second)
+                    add_row(from + inside.first, inside.second - inside.first,
+                            y + (z * a[1].out + h) * a[2].out + a[2].place(inside.first, tap[2]),
+                            a[2].stride);
+                from += a[2].in;
             });
         });
+    }
+    static void add_row(const float *x, dim_t count, float *y, dim_t stride) {
+        if (stride == 1)
+            for (dim_t i = 0; i < count; i++)
+                y[i] += x[i];
+        else if (stride == 2)
+            for (dim_t i = 0; i < count; i++)
+                y[2 * i] += x[i];
+        else
+            for (dim_t i = 0; i < count; i++)
+                y[i * stride] += x[i];
     }
 
     deconvolution_geometry g_;
     product_order order_;
-    buffer given_, dst_;
-    std::optional<buffer> src_, weights_, bias_;
-    primitive_step products_, followers_;
+    plane_products products_;
+    buffer src_, weights_, given_, dst_; ///< given: for each output channel and tap, a plane of pixels
+    std::optional<buffer> bias_;
 };
 
 std::unique_ptr<step> lower_float_conv_transpose(const lowering &l) {
-    const deconvolution_geometry g = geometry_of(l);
-    const dim_t pixels = g.pixels(), columns = g.columns(),
-                block = float_reduction_block(g.channels, pixels, !are_transposed_ahead(l, g));
-    const memory::desc given({g.images * g.groups * pixels, columns}, data_type::f32, format_tag::ab),
-        matrix({g.groups * g.channels, columns}, data_type::f32, format_tag::ab);
-    const buffer products = l.scratch(given);
-    auto result = std::make_unique<deconvolution_step>(l, g, products);
-    const memory::desc image({pixels, g.images * g.groups * g.channels}, data_type::f32,
-                             memory::dims{1, pixels}); // a column for each channel
-    const dim_t parts = result->order() == product_order::matrices ? g.images * g.groups : 0;
-    for (dim_t part = 0; part < parts; part++)
-        for (dim_t first = 0; first < g.channels; first += block) {
-            const dim_t size = std::min(block, g.channels - first);
-            const memory::desc a = image.submemory_desc({pixels, size}, {0, part * g.channels + first}),
-                               b = matrix.submemory_desc({size, columns},
-                                                         {part % g.groups * g.channels + first, 0}),
-                               d = given.submemory_desc({pixels, columns}, {part * pixels, 0});
-            primitive_attr attr;
-            if (first > 0) {
-                post_ops ops;
-                ops.append_sum(1.f);
-                attr.set_post_ops(ops);
-            }
-            const matmul::primitive_desc pd({a, planned_weights(b, l.input(conv_weights)), d}, attr,
-                                            l.get_engine());
-            result->products().add(pd,
-                                   {{OCTET_ARG_SRC, l.input_buffer(0, a)},
-                                    {OCTET_ARG_WEIGHTS, l.packed_input(conv_weights, b, pd.weights_desc())},
-                                    {OCTET_ARG_DST, products.seen_through(d)}});
-        }
-    if (!l.get_node().fused.empty())
-        add_followers(result->followers(), l, dense_desc(l.output()));
-    return result;
+    return std::make_unique<deconvolution_step>(l, geometry_of(l));
 }
 
 using namespace row_words;

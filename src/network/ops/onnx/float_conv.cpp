@@ -141,7 +141,7 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) {
     const memory::dims kernel(l.input(conv_weights).dims.begin() + 2, l.input(conv_weights).dims.end());
     const window_geometry g = read_windows(l, {x.dims.begin() + 2, x.dims.end()}, kernel);
     if (!computes_in_blocks(l.get_graph(), l.get_node()) && element_count(y.dims) > 0)
-        return convolution_of_patches(l, s, g);
+        return convolution_of_planes(l, s, g);
     return blocked_convolution(l, s, g);
 }
 

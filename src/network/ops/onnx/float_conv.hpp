@@ -22,9 +22,8 @@ memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size
 void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank, dim_t first,
                  dim_t count);
 
-/// As products of matrices for each group: patches of the image, channel by channel, times the weights.
-std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes &s,
-                                             const window_geometry &g);
+/// As products of matrices for each group, channel by channel; images lie in planes.
+std::unique_ptr<step> convolution_of_planes(const lowering &l, const conv_sizes &s, const window_geometry &g);
 
 /// Calls work(position) for all positions of three axes, the last first.
 template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {

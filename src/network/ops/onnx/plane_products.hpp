@@ -1,0 +1,50 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// Products of a matrix of weights and one whose rows lie in planes: channels of an image, or a channel as the taps of a window
+// see it. So nothing is packed, and results are planes, too.
+
+#include <vector>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+struct tile_code;
+
+/// Neighbouring columns of the result, as many as a vector has lanes, or fewer.
+struct column_vector {
+    dim_t dst, count;
+    dim_t src, lanes; ///< where a row of the source has the first lanes, and how many
+    dim_t others;     ///< what the others lie at, less their lanes
+};
+
+/// result[m][n] = initial[m][n] + the sums of blocks of k, in order, + bias[m]; a sum begins with zero and adds up
+/// weights[m][k] * source[k][n] with `fma`, in ascending order.
+struct plane_products {
+    plane_products(); ///< for the instruction set in use
+
+    dim_t outputs = 1, inner = 1, block = 1; ///< of m, of k, and of k in a block
+    dim_t weights_row = 1, weights_step = 1; ///< from one m, and one k, to the next
+    dim_t result_row = 1;                    ///< of the result, and of what it begins with
+    std::vector<dim_t> rows;                 ///< where each k begins
+    std::vector<column_vector> columns;
+
+    /// Appends `count` neighbouring columns, which may share a vector with those before.
+    void add_columns(dim_t src, dim_t dst, dim_t count);
+    /// Columns are computed together in so many tiles.
+    dim_t tiles() const;
+    /// Products that are worth a thread's start, in tiles.
+    dim_t grain() const;
+
+    struct operands {
+        const float *weights, *source, *initial, *bias; ///< the last two may be null
+        float *result;
+    };
+    /// Tiles `begin` to `end` - 1.
+    void run(const operands &o, dim_t begin, dim_t end) const;
+
+private:
+    const tile_code *code_;
+};
+
+} // namespace octet::model
