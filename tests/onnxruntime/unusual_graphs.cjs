@@ -271,6 +271,20 @@ function whole_column(outputs) {
     return finished(g, g.node('Conv', [x, weights], [2, 3 * outputs, 1, 1], {group: 3}));
 }
 
+/// Reductions with each set of axes, of zeros of both signs, infinities and NaN.
+function reduction(op, dims, axes) {
+    const g = new graph(13), x = g.input(dims), keeps = {keepdims: 1}, values = [-0, -0, 0, NaN, Infinity, -Infinity, 0.5];
+    const result = dims.map((n, d) => (axes.includes(d) ? 1 : n));
+    const y = op === 'ReduceSum' ? g.node(op, [x, g.constant('s64', [axes.length], axes)], result, keeps) : g.node(op, [x], result, {...keeps, axes});
+    const all = finished(g, y), is_special = (i) => Math.sin(i * i * 3.7) > 0.75;
+    for (const input of all.inputs) // the first half has no numbers but -0
+        input.values = input.values.map((v, i) => (i < count(dims) / 2 ? -0 : is_special(i) ? values[i % values.length] : v));
+    return all;
+}
+const reductions = [[7, 1, 4], [4, 1], [1, 9], [9], [2, 6, 3], [3, 4, 1], [2, 1, 5, 1], [3, 2, 4, 5], [1, 17, 16], [2, 17, 6], [20, 300], [3, 5]].flatMap((dims) => (
+    Array.from({length: 2 ** dims.length - 1}, (_, mask) => dims.map((_, d) => d).filter((d) => ((mask + 1) >> d) & 1)).flatMap((axes) => (
+        ['ReduceSum', 'ReduceMean', 'ReduceL2', 'ReduceMax', 'ReduceMin'].map((op) => ({op, dims, axes}))))));
+
 /// Images of two convolutions, joined: in blocks of channels, if each has whole ones and the axis is no negative number.
 function joined_blocks(channels, axis) {
     const g = new graph(17), x = g.input([1, 16, 6, 5]);
@@ -314,6 +328,7 @@ module.exports = [
         {name: `enlarged_${opset}_${mode}_${place}_${by_sizes}_${is_averaged}`,
          graph: () => enlarged_blocks(opset, mode, place, by_sizes, is_averaged)})))))),
     ...sum_cases,
+    ...reductions.map(({op, dims, axes}) => ({name: `${op}_${dims.join('.')}_${axes}`, graph: () => reduction(op, dims, axes)})),
     ...[14, 15].flatMap((size) => [false, true].flatMap((is_constant) => [false, true].map((is_added) => (
         {name: `pairs_of_channels_${size}_${is_constant}_${is_added}`, graph: () => pairs_of_channels(size, is_constant, is_added)})))),
     ...[1, 2, 5].map((outputs) => ({name: `whole_column_${outputs}`, graph: () => whole_column(outputs)})),

@@ -3,6 +3,7 @@
 // Float operators whose bits no primitive has, in plain loops.
 
 #include <algorithm>
+#include <string>
 
 #include "network/ops/onnx/onnx.hpp"
 
@@ -28,15 +29,16 @@ inline constexpr const char *pooled_by_vectors = "octet.pooled_by_vectors";
 /// Whether ONNX Runtime computes a float Conv in blocks of channels (its NchwcTransformer).
 bool computes_in_blocks(const graph &g, const node &conv);
 
-/// Sum of term(0) to term(n - 1), which lie `place` floats behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two
-/// of them take turns; then their halves, what comes before the first, and what is left. Eigen's for SSE.
-template <typename Term> float sum_of_row(dim_t n, dim_t place, const Term &term) {
+/// What fold makes of term(0) to term(n - 1), which lie `place` floats behind a tensor's first: vectors of four begin at multiples of 16
+/// bytes. Two of them take turns; then their halves, what comes before the first, and what is left. Eigen's for SSE.
+template <typename Term, typename Fold>
+float fold_row(dim_t n, dim_t place, const Term &term, const Fold &fold) {
     const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,
                 eights = head + (n - head) / 8 * 8;
-    float sum = 0.f;
-    dim_t from = 0; // of what is added one by one
+    float result = 0.f;
+    dim_t from = 0; // of what is taken one by one
     if (fours == head) {
-        sum = term(0);
+        result = term(0);
         from = 1;
     } else {
         float lanes[8] = {};
@@ -45,21 +47,32 @@ template <typename Term> float sum_of_row(dim_t n, dim_t place, const Term &term
         if (eights > head) {
             for (dim_t i = head + 8; i < eights; i += 8)
                 for (int l = 0; l < 8; l++)
-                    lanes[l] += term(i + l);
+                    lanes[l] = fold(lanes[l], term(i + l));
             for (int l = 0; l < 4; l++)
-                lanes[l] += lanes[l + 4];
+                lanes[l] = fold(lanes[l], lanes[l + 4]);
             for (dim_t l = 0; l < fours - eights; l++)
-                lanes[l] += term(eights + l);
+                lanes[l] = fold(lanes[l], term(eights + l));
         }
-        sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+        result = fold(fold(lanes[0], lanes[2]), fold(lanes[1], lanes[3]));
         for (dim_t i = 0; i < head; i++)
-            sum += term(i);
+            result = fold(result, term(i));
         from = fours;
     }
     for (dim_t i = from; i < n; i++)
-        sum += term(i);
-    return sum;
+        result = fold(result, term(i));
+    return result;
 }
+template <typename Term> float sum_of_row(dim_t n, dim_t place, const Term &term) {
+    return fold_row(n, place, term, [](float a, float b) { return a + b; });
+}
+
+/// What is reduced. Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
+struct reduction_form {
+    std::string kinds;
+    memory::dims sizes;
+};
+/// Of a node with its axes; refuses one whose attribute 'reduced', which its shape has left there, is another.
+reduction_form reduction_form_of(const lowering &l, data_type type);
 
 /// Operators that are a function of single floats: null where it is not one of those here.
 std::unique_ptr<step> make_function_loop(const lowering &l);

@@ -1,4 +1,4 @@
-// LogSoftmax, the exponentials of Softmax, ReduceL2 and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
+// LogSoftmax, the exponentials of Softmax and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -116,36 +116,6 @@ private:
     exponentials powers_;
 };
 
-/// Square roots of sums of squares, each added up in the order of memory, if there are several.
-class norm_step final : public loop_step {
-public:
-    norm_step(buffer src, buffer dst, memory::dims dims, memory::dims strides)
-        : src_(std::move(src)), dst_(std::move(dst)), dims_(std::move(dims)), strides_(std::move(strides)),
-          rows_(dims_.begin(), dims_.end() - 1), count_(element_count(dst_.get_desc().dims())) {}
-
-    void run(const stream &, const run_memory &m) const override {
-        const float *x = m.at<float>(src_);
-        float *y = m.at<float>(dst_);
-        if (count_ == 1) {
-            *y = std::sqrt(sum_of_row(element_count(dims_), 0, [&](dim_t k) { return x[k] * x[k]; }));
-            return;
-        }
-        std::fill_n(y, count_, 0.f);
-        for_each_offset(rows_, strides_, [&](dim_t place) {
-            for (dim_t k = 0; k < dims_.back(); k++, x++)
-                y[place + k * strides_.back()] += *x * *x;
-        });
-        for (dim_t i = 0; i < count_; i++)
-            y[i] = std::sqrt(y[i]);
-    }
-    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
-
-private:
-    buffer src_, dst_;
-    memory::dims dims_, strides_, rows_;
-    dim_t count_;
-};
-
 /// Each channel of each image minus its mean, over its deviation.
 class instance_normalization final : public loop_step {
 public:
@@ -205,18 +175,6 @@ std::unique_ptr<step> lower_exponentials(const lowering &l) {
     return std::make_unique<exponentials_step>(l, md, axis);
 }
 
-std::unique_ptr<step> lower_reduce_l2(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    const memory::dims reduced = l.integers("reduced", {});
-    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims) || x.dims.empty())
-        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
-    return std::make_unique<norm_step>(l.input_buffer(0), l.output_buffer(), x.dims,
-                                       broadcast_strides(reduced, x.dims));
-}
-
-/// A single sum is over lanes, several are not.
-bool norms_keep_rows(const node_rows &o) { return rows::reduce(o) && o.result_count() > 1; }
-
 using namespace row_words;
 
 constexpr row onnx_float_reductions_rows[] = {
@@ -224,7 +182,6 @@ constexpr row onnx_float_reductions_rows[] = {
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
-    row("ReduceL2", {1, 2}, lower_reduce_l2, shape::reduce, norms_keep_rows),
 };
 
 } // namespace

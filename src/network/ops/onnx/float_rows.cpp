@@ -54,18 +54,6 @@ void add_layer_normalization(primitive_step &s, const lowering &l, const buffer 
     s.add(layer_normalization_forward::primitive_desc(d, ort_attr(), l.get_engine()), args);
 }
 
-template <algorithm alg> std::unique_ptr<step> reduce(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    const memory::dims reduced = l.integers("reduced", {});
-    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims))
-        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
-    if (reduced == x.dims)
-        return make_view(l);
-    const memory::desc src = dense_desc(x), dst(reduced, data_type::f32, memory::dims());
-    return one_step(reduction::primitive_desc({alg, src, dst, 0.f, 0.f}, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
-}
-
 /// x times one factor plus one summand for each channel, each rounded, as ONNX Runtime folds the statistics: the primitive of
 /// the name is oneDNN's, with one fused multiply-add.
 class batch_normalization_step final : public step {
@@ -187,10 +175,6 @@ constexpr row onnx_float_rows_rows[] = {
     row("LayerNormalization", {2, 3}, lower_layer_normalization, shape::layer_normalization,
         rows::inner_axis_or_last)
         .sizes(flow::first),
-    row("ReduceMax", {1, 2}, reduce<algorithm::reduction_max>, shape::reduce, rows::reduce)
-        .use(aliased_or_persistent),
-    row("ReduceMin", {1, 2}, reduce<algorithm::reduction_min>, shape::reduce, rows::reduce)
-        .use(aliased_or_persistent),
     row("Softmax", 1, lower_float_softmax, shape::same, rows::inner_axis_or_last)
         .by_opset()
         .becomes(form::unary, "QLinearSoftmax"),

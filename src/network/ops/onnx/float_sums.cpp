@@ -1,7 +1,8 @@
-// ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
+// ReduceMean, ReduceSum and ReduceL2 in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
 // lanes, rows one after the other, or four rows at a time. Plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "network/graph/index_walk.hpp"
@@ -39,12 +40,6 @@ void add_rows_by_four(const float *x, dim_t rows, dim_t n, float *y) {
     }
 }
 
-/// Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
-struct reduction_form {
-    std::string kinds;
-    memory::dims sizes;
-};
-
 reduction_form form_of(const memory::dims &dims, const std::vector<bool> &is_reduced) {
     reduction_form f;
     for (std::size_t d = 0; d < dims.size(); d++) {
@@ -71,12 +66,21 @@ public:
     void run(const stream &, const run_memory &m) const override {
         float *y = m.at<float>(dst_);
         add(m.at<float>(src_), y);
+        for (dim_t i = 0; !begins_with_first() && i < count_; i++)
+            y[i] += 0.f; // with which sums begin
         for (dim_t i = 0; divisor_ != 0.f && i < count_; i++)
             y[i] /= divisor_;
     }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
+    /// Rows, and many columns, begin with their first element, which may be -0.
+    bool begins_with_first() const {
+        constexpr dim_t many_rows = 17, many = 257;
+        const memory::dims &size = form_.sizes;
+        return form_.kinds == "r" || form_.kinds == "kr" ||
+               (form_.kinds == "rk" && size[0] >= many_rows && std::max(size[0], size[1]) >= many);
+    }
     void add(const float *x, float *y) const {
         const std::string &kinds = form_.kinds;
         const memory::dims &size = form_.sizes;
@@ -144,24 +148,51 @@ private:
     bool is_wide_;
 };
 
+/// Square roots of sums of squares: over lanes where all dimensions are reduced, else in the order of memory.
+class float_norms final : public loop_step {
+public:
+    float_norms(const lowering &l, bool has_lanes)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
+          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
+          count_(element_count(l.output().dims)), has_lanes_(has_lanes) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        if (has_lanes_) {
+            *y = std::sqrt(sum_of_row(element_count(dims_), 0, [&](dim_t k) { return x[k] * x[k]; }));
+            return;
+        }
+        std::fill_n(y, count_, 0.f);
+        for_each_offset({dims_.begin(), dims_.end() - 1}, strides_, [&](dim_t place) {
+            for (dim_t k = 0; k < dims_.back(); k++, x++)
+                y[place + k * strides_.back()] += *x * *x;
+        });
+        for (dim_t i = 0; i < count_; i++)
+            y[i] = std::sqrt(y[i]);
+    }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    buffer src_, dst_;
+    memory::dims dims_, strides_;
+    dim_t count_;
+    bool has_lanes_;
+};
+
 /// Axes as the operator has them, since also a dimension of 1 that is reduced decides.
 std::vector<bool> reduced_dimensions(const lowering &l) {
     const std::size_t rank = l.input(0).dims.size();
     const std::vector<std::int64_t> axes = l.has_input(1) ? l.constant_integers(1) : l.integers("axes", {});
     std::vector<bool> is_reduced(rank, axes.empty() && l.integer("noop_with_empty_axes", 0) == 0);
-    for (const std::int64_t axis : axes) {
-        const std::int64_t place = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
-        if (place < 0 || place >= static_cast<std::int64_t>(rank))
-            refuse("axis " + std::to_string(axis) + ", allowed are -" + std::to_string(rank) + " to " +
-                   std::to_string(rank) + " - 1");
-        is_reduced[static_cast<std::size_t>(place)] = true;
-    }
+    for (const std::int64_t axis : axes)
+        is_reduced[axis_among(axis, rank)] = true;
     return is_reduced;
 }
 
-template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) {
-    const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
-    const data_type type = is_integer ? data_type::s32 : data_type::f32;
+} // namespace
+
+reduction_form reduction_form_of(const lowering &l, data_type type) {
     const tensor &x = l.input(0, {type}), &y = l.output({type});
     const memory::dims reduced = l.integers("reduced", {});
     const std::vector<bool> is_reduced = reduced_dimensions(l);
@@ -171,13 +202,29 @@ template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) 
             expected[d] = 1;
     if (reduced != expected || element_count(reduced) != element_count(y.dims))
         refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
-    if (reduced == x.dims)
-        return make_view(l);
     if (element_count(x.dims) == 0)
         refuse_as_unimplemented("input " + to_text(x.dims) + " has no elements");
+    return form_of(x.dims, is_reduced);
+}
+
+namespace {
+
+template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) {
+    const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
+    const reduction_form form = reduction_form_of(l, is_integer ? data_type::s32 : data_type::f32);
+    const bool has_one_term = l.integers("reduced", {}) == l.input(0).dims;
+    if (form.kinds.find('r') == std::string::npos || (is_integer && has_one_term))
+        return make_view(l);
     if (is_integer)
         return std::make_unique<integer_sums>(l);
-    return std::make_unique<float_sums>(l, form_of(x.dims, is_reduced), is_mean);
+    return std::make_unique<float_sums>(l, form, is_mean);
+}
+
+std::unique_ptr<step> reduce_by_norm(const lowering &l) {
+    const reduction_form form = reduction_form_of(l, data_type::f32);
+    if (l.input(0).dims.empty())
+        refuse("input 0 has no dimensions");
+    return std::make_unique<float_norms>(l, form.kinds == "r");
 }
 
 /// Rows of floats begin where vectors do, or are not added up over lanes; a single one has another order than several.
@@ -252,6 +299,7 @@ constexpr row onnx_float_sums_rows[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool, shape::global_pooling, rows::windows)
         .becomes(form::unary, "QLinearGlobalAveragePool")
         .sizes(flow::windows),
+    row("ReduceL2", {1, 2}, reduce_by_norm, shape::reduce, rows::reduce),
     row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, sums_keep_rows).use(aliased_or_persistent),
     row("ReduceSum", {1, 2}, reduce_by_sums<false>, shape::reduce, sums_keep_rows)
         .arithmetic()

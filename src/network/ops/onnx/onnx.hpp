@@ -98,6 +98,7 @@ operator_rows onnx_elementwise_operators();
 operator_rows onnx_float_conv_operators();
 operator_rows onnx_float_elements_operators();
 operator_rows onnx_float_extremes_operators();
+operator_rows onnx_float_row_extremes_operators();
 operator_rows onnx_float_operands_operators();
 operator_rows onnx_float_products_operators();
 operator_rows onnx_float_reductions_operators();

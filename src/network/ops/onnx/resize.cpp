@@ -328,10 +328,13 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
         {{"nearest", resize_mode::nearest}, {"linear", resize_mode::linear}, {"cubic", resize_mode::cubic}});
     if (axes.empty() || element_count(x.dims) == 0)
         refuse("input " + to_text(x.dims) + " has no elements to resize");
-    if (mode == resize_mode::nearest)
-        return std::make_unique<nearest_step>(l, axes);
     const std::size_t rank = axes.size();
     const auto stays = [&](std::size_t d) { return axes[d].scale == 1.f && axes[d].in == axes[d].out; };
+    bool is_copy = l.integer(images_in_blocks, 0) == 0; // in blocks weights of 0 count, too
+    for (std::size_t d = 0; d < rank; d++)
+        is_copy = is_copy && stays(d);
+    if (mode == resize_mode::nearest || is_copy)
+        return std::make_unique<nearest_step>(l, axes);
     const bool is_image = rank == 2 || (rank == 4 && stays(0) && stays(1));
     const bool is_cubic = mode == resize_mode::cubic;
     if (!is_image || x.type == data_type::s32 || (is_cubic && x.type != data_type::f32))
