@@ -308,7 +308,7 @@ TEST(PackedWeights, AreThoseOfTheReorder) {
             const num_threads_scope scope(threads);
             model::packed_weights shared;
             model::jobs work(is_immediate ? model::jobs::start::at_once : model::jobs::start::at_finish);
-            model::packing packing(shared, work);
+            model::packing packing(shared, work, 20 * w.chosen.get_size());
             std::vector<std::shared_ptr<const model::packed_constant>> packed;
             std::vector<shared_bytes> originals(20);
             for (shared_bytes &o : originals) {
@@ -330,7 +330,7 @@ TEST(PackedWeights, AreSharedAsLongAsSomebodyHasThem) {
     model::packed_weights shared;
     const auto get = [&](const shared_bytes &original) {
         model::jobs work;
-        model::packing packing(shared, work);
+        model::packing packing(shared, work, 0);
         const auto first = packing.get(original, w.plain, w.chosen);
         EXPECT_EQ(packing.get(original, w.plain, w.chosen), first);
         EXPECT_EQ(packing.bytes(), w.chosen.get_size());
@@ -352,10 +352,35 @@ TEST(PackedWeights, OfAnAbandonedPlanAreForgotten) {
     model::packed_weights shared;
     {
         model::jobs work;
-        model::packing packing(shared, work);
+        model::packing packing(shared, work, 0);
         packing.get(w.original, w.plain, w.chosen);
     }
     EXPECT_EQ(shared.find(w.original, w.plain, w.chosen), nullptr);
+}
+
+/// More than was expected, too, and as long as somebody has them.
+TEST(PackedWeights, HaveMemoryOfTheirOwn) {
+    constexpr std::size_t large = std::size_t{5} << 20;
+    for (const std::size_t expected : {std::size_t{0}, std::size_t{1000}, large}) {
+        std::vector<std::pair<std::shared_ptr<void>, std::size_t>> taken;
+        {
+            model::weight_memory all(expected);
+            for (const std::size_t size :
+                 {std::size_t{1}, std::size_t{64}, large / 2, std::size_t{100}, large, large})
+                taken.emplace_back(all.take(size), size);
+        }
+        taken.erase(taken.begin());
+        int mark = 0;
+        for (const auto &[first, size] : taken) {
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.get()) % 64, 0u);
+            std::memset(first.get(), ++mark, size);
+        }
+        mark = 0;
+        for (const auto &[first, size] : taken) {
+            const auto *begin = static_cast<const std::uint8_t *>(first.get());
+            EXPECT_EQ(std::count(begin, begin + size, ++mark), static_cast<std::ptrdiff_t>(size));
+        }
+    }
 }
 
 // ---- Options

@@ -51,13 +51,6 @@ bool is_writable_by_others(const struct stat &status) {
            ((status.st_mode & S_IWGRP) != 0 && status.st_gid != getegid());
 }
 
-/// Memory for bytes at a multiple of 64.
-std::shared_ptr<void> aligned_memory(std::size_t size) {
-    constexpr std::align_val_t alignment{64};
-    return {::operator new(std::max<std::size_t>(size, 1), alignment),
-            [](void *first) { ::operator delete(first, alignment); }};
-}
-
 /// All bytes of an open file; none if it ends before.
 shared_bytes read_all(int file, std::size_t size) {
     const std::shared_ptr<void> bytes = aligned_memory(size);
@@ -179,6 +172,12 @@ shared_bytes zero_bytes(std::size_t size) {
     if (first == MAP_FAILED)
         throw std::bad_alloc();
     return {std::shared_ptr<const void>(first, unmap{size}), first, size};
+}
+
+std::shared_ptr<void> aligned_memory(std::size_t size) {
+    constexpr std::align_val_t alignment{64};
+    return {::operator new(std::max<std::size_t>(size, 1), alignment),
+            [](void *first) { ::operator delete(first, alignment); }};
 }
 
 shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size) {

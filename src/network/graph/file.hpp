@@ -31,6 +31,9 @@ void load_pages(const shared_bytes &bytes);
 /// Zeros that take no memory.
 shared_bytes zero_bytes(std::size_t size);
 
+/// Memory for bytes, at an address that is a multiple of 64.
+std::shared_ptr<void> aligned_memory(std::size_t size);
+
 /// A copy of bytes at an address that is a multiple of 64.
 shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size);
 

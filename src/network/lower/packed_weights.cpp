@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "network/graph/descs.hpp"
@@ -54,6 +55,13 @@ std::shared_ptr<const packed_constant> packed_weights::find(const shared_bytes &
                                 s.packed.owner()});
     }
     return nullptr;
+}
+
+bool packed_weights::has(const shared_bytes &original) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [first, last] = constants_.equal_range(original.data());
+    return saved_.count(original.data()) != 0 ||
+           std::any_of(first, last, [](const auto &entry) { return !entry.second.expired(); });
 }
 
 void packed_weights::add(const std::shared_ptr<const packed_constant> &constant) {
@@ -127,8 +135,8 @@ void pack(const packed_constant &c) {
 
 } // namespace
 
-packing::packing(packed_weights &shared, jobs &work, bool is_allowed)
-    : shared_(shared), work_(work), is_allowed_(is_allowed) {}
+packing::packing(packed_weights &shared, jobs &work, std::size_t expected, bool is_allowed)
+    : shared_(shared), work_(work), is_allowed_(is_allowed), memory_(expected) {}
 
 std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original, const memory::desc &plain,
                                                     const memory::desc &chosen) {
@@ -140,9 +148,11 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
     if (is_new && !is_allowed_)
         refuse("the weights are saved in other layouts than the primitives of this library choose; save the "
                "network again");
-    if (is_new)
-        constant = std::make_shared<const packed_constant>(
-            packed_constant{original, plain, memory(chosen, engine(engine::kind::cpu, 0)), nullptr});
+    if (is_new) {
+        const std::shared_ptr<void> bytes = memory_.take(chosen.get_size());
+        constant = std::make_shared<const packed_constant>(packed_constant{
+            original, plain, memory(chosen, engine(engine::kind::cpu, 0), bytes.get()), bytes});
+    }
     own_.add(constant);
     used_.push_back(constant);
     if (is_new) {

@@ -11,6 +11,7 @@
 
 #include "network/graph/graph.hpp"
 #include "network/lower/jobs.hpp"
+#include "network/lower/weight_memory.hpp"
 
 namespace octet::model {
 
@@ -39,6 +40,8 @@ public:
     /// Null if it is not there.
     std::shared_ptr<const packed_constant> find(const shared_bytes &original, const memory::desc &plain,
                                                 const memory::desc &chosen) const;
+    /// Whether a constant is there, in whatever layout.
+    bool has(const shared_bytes &original) const;
     /// For as long as a plan holds it.
     void add(const std::shared_ptr<const packed_constant> &constant);
     void add(const saved_constant &constant);
@@ -65,8 +68,8 @@ shared_bytes unpacked(const packed_constant &constant);
 /// The constants that one plan packs, a job for each. Originals in mapped files take no memory afterwards.
 class packing {
 public:
-    /// Without `is_allowed` there must be a saved one for each.
-    packing(packed_weights &shared, jobs &work, bool is_allowed = true);
+    /// About so many bytes will be packed. Without `is_allowed` there must be a saved one for each.
+    packing(packed_weights &shared, jobs &work, std::size_t expected, bool is_allowed = true);
 
     /// The constant in layout `chosen`, whose bytes are there when the jobs are finished.
     std::shared_ptr<const packed_constant> get(const shared_bytes &original, const memory::desc &plain,
@@ -83,6 +86,7 @@ private:
     packed_weights &shared_;
     jobs &work_;
     const bool is_allowed_;
+    weight_memory memory_;
     packed_weights own_; ///< also what is not packed yet
     std::size_t bytes_ = 0;
     std::vector<std::shared_ptr<const packed_constant>> used_, new_;

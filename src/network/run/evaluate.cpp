@@ -44,7 +44,7 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, cons
     const evaluator none;
     packed_weights unshared;
     jobs work;
-    packing weights(unshared, work);
+    packing weights(unshared, work, 0);
     tensor_buffers buffers(one, weights);
     const node &n = one.nodes.front();
     if (!facts_of(one.framework, n.op).lower)

@@ -151,6 +151,20 @@ private:
     const std::function<void(double, const std::string &)> &tell_;
 };
 
+/// About what will be packed: large constants of operators that accumulate, which no other plan has packed.
+std::size_t bytes_to_pack(const graph &g, const packed_weights &packed) {
+    constexpr std::size_t large = std::size_t{1} << 15;
+    std::size_t bytes = 0;
+    for (const node &n : g.nodes)
+        if (facts_of(g.framework, n.op).fusion == fusion_part::accumulates)
+            for (const int t : n.inputs) {
+                const std::size_t size = t < 0 ? 0 : g.tensors[at(t)].data.size();
+                if (size >= large && !packed.has(g.tensors[at(t)].data))
+                    bytes += size;
+            }
+    return bytes;
+}
+
 /// A graph's nodes become steps, in order; weights are packed and buffers found meanwhile.
 class node_lowerings {
 public:
@@ -178,7 +192,7 @@ private:
 public:
     struct shared_parts {
         shared_parts(const graph &g, packed_weights &weights, jobs::start start)
-            : work(start), packed(weights, work, !g.saved), buffers(g, packed) {}
+            : work(start), packed(weights, work, bytes_to_pack(g, weights), !g.saved), buffers(g, packed) {}
         jobs work;
         packing packed;
         tensor_buffers buffers;
