@@ -169,6 +169,22 @@ for (const [index, dims] of [[0, []], [-1, []], [1, [1]]])
             const y = g.op('Gather', [x, g.constant('s64', dims, [index])], left, {axis});
             return [transposed(g, y, dims.length ? [0, 1, 2, 4, 3] : [0, 1, 3, 2])];
         });
+for (const inner of ['Transpose', 'Tanh', 'MatMul'])
+    add(`transposed_by_default_${inner}`, 13, (g) => {
+        const x = g.op('Transpose', [transposed(g, g.input([2, 3, 4]), [2, 0, 1])], [3, 2, 4]);
+        if (inner === 'Transpose') return [g.op('Exp', [x])];
+        if (inner === 'Tanh') return [transposed(g, g.op('Tanh', [x]), [2, 1, 0])];
+        return [g.op('MatMul', [g.input([3, 5, 4]), g.op('Transpose', [g.input([2, 4, 3])], [3, 4, 2])], [3, 5, 2])];
+    });
+add('transposed_between_pairs', 13, (g) => {
+    const pair = (x, scale) => {
+        const parameters = [g.number(scale), g.constant('s8', [], [3])];
+        return g.op('DequantizeLinear', [g.op('QuantizeLinear', [x, ...parameters]), ...parameters], g.dims[x]);
+    };
+    let x = g.op('Add', [pair(transposed(g, g.input([1, 16, 10]), [0, 2, 1]), 0.02), g.input([1, 10, 16])]);
+    for (const scale of [0.03, 0.025, 0.04]) x = pair(x, scale);
+    return [transposed(g, x, [0, 2, 1])];
+});
 for (const op of ['GreaterOrEqual', 'LessOrEqual'])
     add(`transposed_${op}`, 16, (g) => {
         const x = () => transposed(g, g.input([2, 3, 4]), [0, 2, 1]);

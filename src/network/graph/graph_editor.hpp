@@ -18,6 +18,9 @@ inline constexpr std::int64_t kept_for_sizes = 2;
 /// the number of inputs.
 inline constexpr const char *absent_inputs = "octet.absent_inputs";
 
+/// Attribute of a Transpose whose file names no order, which shape inference has written.
+inline constexpr const char *reversed_by_default = "octet.reversed";
+
 class graph_editor {
 public:
     explicit graph_editor(graph &g);

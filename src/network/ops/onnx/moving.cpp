@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "network/graph/element_map.hpp"
+#include "network/graph/graph_editor.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/ops/rearranging.hpp"
@@ -151,6 +152,8 @@ void transpose_shape(node_shapes &n) {
     memory::dims reversed(x.size());
     for (std::size_t i = 0; i < x.size(); i++)
         reversed[i] = static_cast<dim_t>(x.size() - 1 - i);
+    if (!n.has_attribute("perm"))
+        n.set_attribute(reversed_by_default, std::int64_t{1});
     const memory::dims permutation = n.integers("perm", reversed);
     n.set_attribute("perm", permutation);
     std::vector<bool> is_used(x.size());

@@ -20,6 +20,8 @@ order order_of(const ort_graph &g, int transpose) {
     order reversed(g.rank(g.input(transpose, 0)));
     for (std::size_t d = 0; d < reversed.size(); d++)
         reversed[d] = static_cast<std::int64_t>(reversed.size() - 1 - d);
+    if (g.at(transpose).attributes.count(reversed_by_default) != 0)
+        return {}; // which ONNX Runtime does not move
     order result = g.attribute(transpose, "perm", reversed);
     order sorted = result;
     std::sort(sorted.begin(), sorted.end());
@@ -278,7 +280,8 @@ private:
     bool push(int transpose, int i, std::size_t input) {
         const passing *const way = passing_of(g_, i);
         const order p = order_of(g_, transpose);
-        if (!way || p.empty())
+        if (!way || p.empty() ||
+            (g_.at(transpose).attributes.count(settled) != 0 && way->kind == passing_kind::quantization))
             return false;
         const order through = way->inputs(g_, i);
         if (std::find(through.begin(), through.end(), static_cast<std::int64_t>(input)) == through.end())
@@ -317,5 +320,11 @@ private:
 } // namespace
 
 void optimize_transposes(ort_graph &g) { transpose_mover(g).run(); }
+
+void optimize_transposes_at_level2(ort_graph &g) {
+    for (node &n : g.get_graph().nodes)
+        n.attributes.erase(settled);
+    transpose_mover(g).run();
+}
 
 } // namespace octet::model::ort
