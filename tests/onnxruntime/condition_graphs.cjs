@@ -186,4 +186,49 @@ for (const [transBatchA, transBatchB] of [[0, 1], [1, 0], [1, 1]])
             return g.node('com.microsoft.FusedMatMul', [of(a, transBatchA), of(b, transBatchB)], [2, 3, 4], {transA, transBatchA, transBatchB});
         });
 
+// ---- Parts of a tensor
+
+const index = (g, x, at, axis, dims = []) => g.node('Gather', [x, g.constant('s64', dims, Array(count(dims)).fill(at))], g.dims[x].flatMap((n, d) => (d === axis ? dims : [n])), {axis});
+const range = (g, x, begin, end, axis, step) =>
+    g.node('Slice', [x, g.integers([begin]), g.integers([end]), g.integers([axis])].concat(step ? [g.integers([step])] : []),
+           g.dims[x].map((n, d) => (d === axis ? Math.ceil((Math.min(Number(end), n) - begin) / (step ?? 1)) : n)));
+const parts = {
+    indices: (g, x) => [0, 1, 2].map((at) => index(g, x, at, 1)), lists: (g, x) => [2, 1, 0].map((at) => index(g, x, at, 1, [1])),
+    mixed: (g, x) => [index(g, x, 0, 1), range(g, x, 1, 3, 1)], steps: (g, x) => [index(g, x, 0, 1), range(g, x, 1, 3, 1, 1)], step_of_2: (g, x) => [range(g, x, 0, 3, 1, 2), index(g, x, 1, 1)],
+    to_the_end: (g, x) => [range(g, x, 0, 1, 1), range(g, x, 1, 2n ** 63n - 1n, 1)], some: (g, x) => [index(g, x, 0, 1), index(g, x, 1, 1)],
+    overlapping: (g, x) => [index(g, x, 0, 1), range(g, x, 0, 3, 1)], other_axis: (g, x) => [index(g, x, 0, 0), index(g, x, 1, 1), index(g, x, 2, 1)],
+    with_others: (g, x) => [...[0, 1, 2].map((at) => index(g, x, at, 1)), g.same('Neg', x)],
+};
+for (const opset of [11, 13, 20])
+    for (const [name, of] of Object.entries(parts))
+        for (const open of [[], ['n'], [undefined, 'n']])
+            for (const is_input of [true, false])
+                add(`parts_${name}_${opset}_${open}_${is_input}`, opset, (g) => {
+                    const x = g.input([2, 3, 4], open);
+                    return of(g, is_input ? x : g.same('Tanh', x)).map((y) => g.same('Exp', y));
+                });
+
+// ---- Transposes
+
+for (const axis of [0, 1, 2, 3])
+    for (const dims of [[], [1], [2]])
+        for (const order of [[0, 2, 3, 1], [3, 2, 1, 0]])
+            add(`index_of_moved_${axis}_${text(dims)}_${order}`, 17, (g) => {
+                const y = index(g, g.moved(g.input([2, 3, 4, 5]), order), 1, axis, dims.length ? dims : []);
+                return g.moved(y, g.dims[y].map((_, d, all_dims) => (d + 1) % all_dims.length));
+            });
+for (const op of ['Greater', 'GreaterOrEqual', 'Less', 'LessOrEqual', 'Equal'])
+    add(`comparison_of_moved_${op}`, 17, (g) => {
+        const [x, z] = [g.input([2, 3, 4]), g.input([2, 3, 4])].map((t) => g.moved(t, [2, 0, 1]));
+        return g.moved(g.same('Cast', g.two(op, x, z), {to: 1}), [1, 2, 0]);
+    });
+/// As vision transformers have it.
+for (const open of [[], ['n']])
+    add(`queries_of_one_product_${open}`, 17, (g) => {
+        const x = g.input([2, 5, 12], open), y = g.two('Add', g.matmul(x, g.floats([12, 24])), g.floats([24]));
+        const heads = g.moved(g.node('Reshape', [y, g.integers([-1, 5, 3, 2, 4])], [2, 5, 3, 2, 4]), [2, 0, 3, 1, 4]);
+        const [q, k, v] = [0, 1, 2].map((at) => index(g, heads, at, 0));
+        return g.matmul(g.same('Softmax', g.matmul(g.two('Mul', q, g.number(0.5)), g.moved(k, [0, 1, 3, 2])), {axis: -1}), v);
+    });
+
 module.exports = all;

@@ -1,5 +1,5 @@
-// The table is ONNX Runtime's list. Those of its transformers that change no byte and decide nothing for others are not
-// here: GatherSliceToSplitFusion, and those for other devices.
+// The table is ONNX Runtime's list. Those of its transformers that meet only nodes that compute sizes are not here, and those for
+// other devices.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/passes/ort/transformers.hpp"
 
@@ -65,6 +65,7 @@ constexpr named_transformer transformers[] = {
     {stage::level2, "SimplifiedLayerNormFusion", ort::fuse_simplified_layer_norm},
     {stage::level2, "AttentionFusion", ort::fuse_attention},
     {stage::level2, "EmbedLayerNormFusion", ort::fuse_embed_layer_norm},
+    {stage::level2, "GatherSliceToSplitFusion", ort::fuse_gathers},
     {stage::level2, "MatmulTransposeFusion", ort::fuse_matmul_transpose},
     {stage::level2, "BiasGeluFusion", ort::fuse_bias_gelu},
     {stage::level2, "MatMulAddFusion", ort::fuse_matmul_add_at_level2},
