@@ -6,7 +6,7 @@
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const {operators_of} = require('./onnx_reader.cjs');
-const {npz, data_of} = require('./onnx_writer.cjs');
+const {graph, npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph, dice, at_opset} = require('./random_graphs.cjs');
 const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
 const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
@@ -32,8 +32,19 @@ function special(seed) {
     return graph;
 }
 
+/// A graph of the other generators that has lost some of its outputs: what wrote them is still there.
+function unread(seed) {
+    const d = new dice(seed ^ 0x1b873593), {model} = graph.prototype;
+    graph.prototype.model = function (outputs) {
+        return model.call(this, outputs.filter((_, i) => i === outputs.length - 1 || d.chance(0.5)));
+    };
+    const result = any_graph(seed);
+    graph.prototype.model = model;
+    return result;
+}
+
 const kinds = {
-    random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special}, versions: {graph: versions},
+    random: {graph: random_graph}, wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special}, versions: {graph: versions}, unread: {graph: unread},
     probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
     known: listed(known), unusual: listed(unusual), products: listed(products), attentions: listed(attentions),
     conditions: listed(conditions), blocks: listed(blocks),

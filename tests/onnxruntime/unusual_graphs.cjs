@@ -271,6 +271,20 @@ function whole_column(outputs) {
     return finished(g, g.node('Conv', [x, weights], [2, 3 * outputs, 1, 1], {group: 3}));
 }
 
+/// A Transpose, a Reshape that splits or joins dimensions, and another Transpose.
+function split_behind_transpose(dims, perm, parts, back, is_open) {
+    const g = new graph(17), x = g.input(dims, is_open ? ['n'] : []), moved = perm.map((d) => dims[d]);
+    const t = g.node('Transpose', [g.node('Tanh', [x], dims)], moved, {perm});
+    const y = g.node('Reshape', [t, g.constant('s64', [parts.length], parts)], parts.map((n, d) => (n > 0 ? n : moved[d])));
+    return finished(g, g.node('Transpose', [y], back.map((d) => g.dims[y][d]), {perm: back}));
+}
+const split_cases = [
+    [[8], [0], [1, 8], [0, 1]], [[8], [0], [2, 4], [1, 0]], [[2, 6, 8], [0, 2, 1], [2, 2, 4, 6], [0, 3, 1, 2]], [[2, 6, 8], [0, 2, 1], [2, 2, 4, 6], [1, 0, 2, 3]],
+    [[1, 4, 5, 24], [0, 3, 1, 2], [1, 3, 8, 4, 5], [0, 3, 4, 1, 2]], [[2, 6, 8], [2, 1, 0], [8, 2, 3, 2], [3, 1, 2, 0]], [[2, 6, 8], [0, 2, 1], [2, 4, 12], [0, 1, 2]],
+    [[2, 6, 1], [0, 2, 1], [2, 1, 1, 6], [0, 1, 3, 2]], [[2, 6, 8], [0, 2, 1], [0, 4, 2, 6], [0, 3, 1, 2]], [[2, 6, 8], [1, 0, 2], [6, 2, 8], [1, 0, 2]],
+].flatMap(([dims, perm, parts, back]) => [false, true].map((is_open) => ({
+    name: `split_${dims.join('.')}_${perm}_${parts}_${back}_${is_open}`, graph: () => split_behind_transpose(dims, perm, parts, back, is_open)})));
+
 /// Reductions with each set of axes, of zeros of both signs, infinities and NaN.
 function reduction(op, dims, axes) {
     const g = new graph(13), x = g.input(dims), keeps = {keepdims: 1}, values = [-0, -0, 0, NaN, Infinity, -Infinity, 0.5];
@@ -328,6 +342,7 @@ module.exports = [
         {name: `enlarged_${opset}_${mode}_${place}_${by_sizes}_${is_averaged}`,
          graph: () => enlarged_blocks(opset, mode, place, by_sizes, is_averaged)})))))),
     ...sum_cases,
+    ...split_cases,
     ...reductions.map(({op, dims, axes}) => ({name: `${op}_${dims.join('.')}_${axes}`, graph: () => reduction(op, dims, axes)})),
     ...[14, 15].flatMap((size) => [false, true].flatMap((is_constant) => [false, true].map((is_added) => (
         {name: `pairs_of_channels_${size}_${is_constant}_${is_added}`, graph: () => pairs_of_channels(size, is_constant, is_added)})))),

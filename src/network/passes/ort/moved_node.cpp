@@ -115,7 +115,7 @@ bool moved_node::pass(passing_kind kind) {
     case passing_kind::transpose:
         return pass_transpose(order_of(g_, i_));
     case passing_kind::reshape:
-        return pass_reshape();
+        return pass_reshape() || pass_split();
     case passing_kind::squeeze:
         return pass_squeeze();
     case passing_kind::unsqueeze:
@@ -244,6 +244,45 @@ bool moved_node::pass_reshape() {
         left[d] = -1;
     }
     return pass_transpose(own);
+}
+
+/// A Reshape that splits dimensions: those parts of each that follow each other go with it.
+bool moved_node::pass_split() {
+    const int x = g_.input(transpose_, 0), y = g_.output(i_), shape = g_.input(i_, 1);
+    const memory::dims parts = g_.dims(y);
+    if (!g_.is_known(x) || !g_.is_known(y) || (shape >= 0 && !g_.is_constant(shape)) ||
+        parts.size() <= p_.size() || element_count(parts) == 0)
+        return false;
+    std::vector<std::size_t> ends; // of the parts of each dimension
+    std::size_t next = 0;
+    for (const std::int64_t d : p_) {
+        const dim_t whole = g_.dims(x)[static_cast<std::size_t>(d)];
+        dim_t product = 1;
+        do {
+            if (next == parts.size() || product > whole / parts[next])
+                return false;
+            product *= parts[next++];
+        } while (product < whole);
+        if (product != whole)
+            return false;
+        ends.push_back(next);
+    }
+    if (next != parts.size())
+        return false;
+    order moved(parts.size()), split;
+    for (const std::int64_t d : back_) {
+        const auto at = static_cast<std::size_t>(d);
+        for (std::size_t k = at == 0 ? 0 : ends[at - 1]; k < ends[at]; k++) {
+            moved[k] = static_cast<std::int64_t>(split.size());
+            split.push_back(parts[k]);
+        }
+    }
+    g_.set_input(i_, 0, x);
+    if (shape >= 0)
+        g_.set_input(i_, 1, add_integers(g_, "shape", split));
+    transpose_outputs(moved);
+    drop_unread(g_, transpose_);
+    return true;
 }
 
 bool moved_node::pass_squeeze() {

@@ -56,6 +56,7 @@ private:
     bool pass_reduction();
     bool pass_transpose(const order &own);
     bool pass_reshape();
+    bool pass_split();
     bool pass_squeeze();
     bool pass_unsqueeze();
     bool pass_slice();
