@@ -1,6 +1,6 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
 // beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
-// wide, broken, special and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
+// wide, broken, special, unread and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
 // conditions are those of single passes, rules those of level 1, blocks are of channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';

@@ -48,9 +48,20 @@ int graph_editor::insert(std::int64_t place, node n) {
     return inserted;
 }
 
+namespace {
+
+/// What comes in place of a node that nobody reads, or behind it, is not read either.
+void take_mark(const node &unread, node &n) {
+    if (const auto mark = unread.attributes.find(kept_unread); mark != unread.attributes.end())
+        n.attributes.insert(*mark);
+}
+
+} // namespace
+
 int graph_editor::insert_after(int index, node n) {
     if (n.number < 0)
         n.number = at(index).number;
+    take_mark(at(index), n);
     return insert(order_[static_cast<std::size_t>(index)], std::move(n));
 }
 int graph_editor::insert_before(int index, node n) {
@@ -63,6 +74,7 @@ void graph_editor::replace(int index, node n) {
     node &old = g_.nodes[static_cast<std::size_t>(index)];
     if (n.number < 0)
         n.number = old.number;
+    take_mark(old, n);
     count(old, index, false);
     old = std::move(n);
     count(old, index, true);

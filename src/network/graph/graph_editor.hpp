@@ -44,7 +44,8 @@ public:
 
     int add_tensor(tensor t);
     /// Return the new node's index. Nodes inserted at one place keep the order in which they came; without a
-    /// number of their own they get that of the node at `index`, and so does a node that replaces another.
+    /// number of their own they get that of the node at `index`, and so does a node that replaces another. Replaced nodes and nodes behind them
+    /// keep the mark `kept_unread`.
     int insert_after(int index, node n);
     int insert_before(int index, node n);
     void replace(int index, node n);

@@ -456,8 +456,7 @@ void moved_node::raise_input(std::size_t k, std::size_t count) {
 void moved_node::cancel(int last) {
     const int x = g_.input(transpose_, 0), y = g_.output(last), writer = g_.producer(x);
     if (!g_.is_graph_output(y)) {
-        g_.redirect(y, x);
-        g_.remove(last);
+        g_.bypass(last, x);
     } else if (writer >= 0 && !g_.is_graph_output(x)) {
         g_.remove(last);
         node n = g_.at(writer);

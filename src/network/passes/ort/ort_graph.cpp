@@ -286,9 +286,15 @@ bool ort_graph::drop(int i, int x) {
     if (is_graph_output(output(i)) || (inputs.size() > 1 && computed != 1))
         return false;
     give_shape(output(i), dims(x)); // of a Slice that has steps and no axes
+    bypass(i, x);
+    return true;
+}
+
+void ort_graph::bypass(int i, int x) {
+    if (at(i).attributes.count(kept_unread) != 0 && producer(x) >= 0) // which nobody reads now
+        set_attribute(producer(x), kept_unread, std::int64_t{1});
     redirect(output(i), x);
     remove(i);
-    return true;
 }
 
 } // namespace octet::model

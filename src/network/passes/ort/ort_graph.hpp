@@ -220,8 +220,10 @@ public:
     void touch(int i) { replace(i, at(i)); }
     /// All readers of one tensor read another one; the network's outputs stay.
     void redirect(int from, int to);
-    /// Drops a node: readers of its output read x instead. False where ONNX Runtime keeps it: the output is the
-    /// network's, or of several inputs not exactly one comes from another node.
+    /// Readers of a node's output read x instead, and the node goes. If there are none, what writes x stays all the same.
+    void bypass(int i, int x);
+    /// The same in a rule. False where ONNX Runtime keeps the node: the output is the network's, or of several inputs not exactly
+    /// one comes from another node.
     bool drop(int i, int x);
 
 private:
