@@ -381,7 +381,10 @@ b moved_constants(const char *op) {
     m.scalar<std::int8_t>("zero", 1);
     m.node("DequantizeLinear", {"codes", "scale", "zero"}, {"w"});
     m.constant<std::int64_t>("sizes", {2}, {6, 4});
-    m.node(op, std::string(op) == "Reshape" ? b::names{"w", "sizes"} : b::names{"w"}, {"moved"});
+    if (std::string(op) == "Reshape")
+        m.node(op, {"w", "sizes"}, {"moved"});
+    else
+        b::set(m.node(op, {"w"}, {"moved"}), "perm", b::dims{1, 0});
     m.input<float>("in", {3, 6});
     m.node("MatMul", {"in", "moved"}, {"y"});
     m.output("y");
