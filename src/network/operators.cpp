@@ -67,10 +67,17 @@ template <std::size_t n> rows_by_name joined(operator_rows (*const (&families)[n
     return result;
 }
 
-/// Null for a framework that is not known.
+/// Null for a framework that is not known. A process that loads files of one framework never makes the other's table.
 const rows_by_name *operators_of(std::string_view framework) {
-    static const rows_by_name of_tflite = joined(tflite), of_onnx = joined(onnx);
-    return framework == "tflite" ? &of_tflite : framework == "onnx" ? &of_onnx : nullptr;
+    if (framework == "onnx") {
+        static const rows_by_name rows = joined(onnx);
+        return &rows;
+    }
+    if (framework == "tflite") {
+        static const rows_by_name rows = joined(tflite);
+        return &rows;
+    }
+    return nullptr;
 }
 
 } // namespace
