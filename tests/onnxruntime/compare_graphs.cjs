@@ -1,7 +1,7 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
 // beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
 // wide, broken, special, unread and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
-// conditions are those of single passes, rules those of level 1, blocks are of channels, unusual ones are not made by these generators, known ones are known to differ.
+// conditions are those of single passes, rules those of level 1, units those of codes, blocks are of channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
@@ -12,7 +12,7 @@ const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
 const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
 const attentions = require('./attention_graphs.cjs');
 const conditions = require('./condition_graphs.cjs'), blocks = require('./block_graphs.cjs');
-const rules = require('./rule_graphs.cjs');
+const rules = require('./rule_graphs.cjs'), units = require('./unit_graphs.cjs');
 
 const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
 
@@ -48,7 +48,7 @@ const kinds = {
     probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
     known: listed(known), unusual: listed(unusual), products: listed(products), attentions: listed(attentions),
     conditions: listed(conditions), blocks: listed(blocks),
-    rules: listed(rules),
+    rules: listed(rules), units: listed(units),
 };
 
 const arrays = {

@@ -41,6 +41,7 @@ compare attentions
 compare conditions
 compare blocks
 compare rules
+compare units
 # What doc/onnx.md lists: each differs still, and by no more than is said there.
 node "$here/compare_graphs.cjs" "$folder" known
 "$octet" check "$folder/graphs.json" >"$folder/report" || true

@@ -37,6 +37,15 @@ bool is_known(const graph &g, int t) {
     return !x.is_constant && !x.data.empty();
 }
 
+/// What a tensor is but for pairs of QuantizeLinear and DequantizeLinear.
+int without_pairs(const graph &g, int t) {
+    for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
+        if ((n->op == "QuantizeLinear" || n->op == "DequantizeLinear") && n->outputs[0] == t &&
+            !n->inputs.empty())
+            t = n->inputs[0];
+    return t;
+}
+
 /// Whether ONNX Runtime keeps a Shape: others need it than Reshapes of its own source, which can copy sizes (ReshapeFusion).
 bool is_needed(const graph &g, std::size_t shape) {
     const int source = g.nodes[shape].inputs[0];
@@ -51,7 +60,7 @@ bool is_needed(const graph &g, std::size_t shape) {
         is_read = true;
         if (n.outputs.size() == 1 && is_known(g, n.outputs[0]))
             follows[static_cast<std::size_t>(n.outputs[0])] = true;
-        else if (n.op != "Reshape" || n.inputs[0] != source)
+        else if (n.op != "Reshape" || without_pairs(g, n.inputs[0]) != source)
             return true;
     }
     return !is_read || std::any_of(g.outputs.begin(), g.outputs.end(), is_following);
