@@ -231,4 +231,40 @@ for (const open of [[], ['n']])
         return g.matmul(g.same('Softmax', g.matmul(g.two('Mul', q, g.number(0.5)), g.moved(k, [0, 1, 3, 2])), {axis: -1}), v);
     });
 
+// ---- Sizes that a network computes
+
+const shape_of = (g, x, attributes = {}) => g.node('Shape', [x], [g.dims[x].length], attributes);
+const listed = (g, t) => (g.opset < 13 ? g.node('Unsqueeze', [t], [1], {axes: [0]}) : g.node('Unsqueeze', [t, g.integers([0])], [1]));
+const size_at = (g, x, at, dims = []) => g.node('Gather', [shape_of(g, x), g.constant('s64', dims, [at])], dims, {axis: 0});
+const sliced = (g, x, d, more = []) => g.node('Slice', [shape_of(g, x), g.integers([d]), g.integers([d + 1]), ...more], [1]);
+const sizes = {
+    index: (g, x, d) => listed(g, size_at(g, x, d)), index_from_behind: (g, x, d) => listed(g, size_at(g, x, d - 3)), list: (g, x, d) => size_at(g, x, d, [1]),
+    slice: (g, x, d) => sliced(g, x, d, [g.integers([0])]), slice_without_axes: (g, x, d) => sliced(g, x, d),
+    squeezed: (g, x, d) => listed(g, g.node('Squeeze', [sliced(g, x, d)], [])), part: (g, x, d) => shape_of(g, x, {start: d, end: d + 1}),
+    rest: (g) => g.integers([-1]), constant: (g, x, d) => g.integers([g.dims[x][d]]),
+};
+for (const opset of [13, 17])
+    for (const [first, of_first] of Object.entries(sizes))
+        for (const [second, of_second] of Object.entries(sizes))
+            for (const open of [['b'], ['b', 's']]) {
+                if ((first === 'part' || second === 'part') && opset < 15) continue;
+                if (first === 'constant' || (first === 'rest' && second === 'rest')) continue;
+                if (open.length === 2 && first !== second && second !== 'index') continue;
+                add(`sizes_${first}_${second}_${open}_${opset}`, opset, (g) => {
+                    const x = g.input([2, 4, 8], open), t = g.same('Tanh', x), moved = g.moved(t, [0, 2, 1]);
+                    const list = g.node('Concat', [of_first(g, t, 0), of_second(g, t, 1), g.integers([8])], [3], {axis: 0});
+                    const sum = g.two('Add', g.node('Reshape', [moved, list], [2, 4, 8]), x);
+                    return opset < 17 ? gelu(g, g.two('Add', sum, g.floats([8]))) : g.same('LayerNormalization', sum, {}, g.floats([8]), g.floats([8]));
+                });
+            }
+/// The token of a class before patches, for each image of an open batch.
+add('expanded_for_each_image', 17, (g) => {
+    const x = g.input([2, 4, 8], ['b']), y = g.same('Tanh', x), minus = g.constant('s64', [3], [-1, -1, -1]);
+    const list = g.node('Concat', [listed(g, size_at(g, x, 0)), g.integers([-1]), g.integers([-1])], [3], {axis: 0});
+    const to = g.node('Where', [g.node('Equal', [list, minus], [3]), g.constant('s64', [3], [1, 1, 1]), list], [3]);
+    const tokens = g.node('Concat', [g.node('Expand', [g.floats([1, 1, 8]), to], [2, 1, 8]), y], [2, 5, 8], {axis: 1});
+    const places = g.two('Add', tokens, g.floats([1, 5, 8])), z = g.two('Add', g.same('Neg', places), places);
+    return g.same('LayerNormalization', z, {}, g.floats([8]), g.floats([8]));
+});
+
 module.exports = all;

@@ -157,11 +157,13 @@ public:
     }
 
 private:
-    const node *writer(int t, std::string_view op) const {
+    const node *any_writer(int t) const {
         const auto found = writers_.find(t);
-        return found != writers_.end() && found->second->op == op && !found->second->inputs.empty()
-                   ? found->second
-                   : nullptr;
+        return found != writers_.end() && !found->second->inputs.empty() ? found->second : nullptr;
+    }
+    const node *writer(int t, std::string_view op) const {
+        const node *const n = any_writer(t);
+        return n && n->op == op ? n : nullptr;
     }
     /// Integers of a constant.
     std::vector<std::int32_t> integers(int t) const {
@@ -188,10 +190,32 @@ private:
         }
         return entries;
     }
+    /// What stands before operators that change no size, which are gone when sizes are looked at.
+    int before_noops(int t) const {
+        constexpr std::int64_t as_s64 = 7;
+        for (const node *n = nullptr; (n = any_writer(t)) != nullptr;) {
+            const std::vector<int> &in = n->inputs;
+            const auto is = [&](std::size_t k, std::int32_t value) {
+                return k < in.size() && integers(in[k]) == std::vector<std::int32_t>{value};
+            };
+            const bool is_sum = n->op == "Add", is_product = n->op == "Mul";
+            if (n->op == "Identity" ||
+                (n->op == "Cast" && attribute_or<std::int64_t>(*n, "to", 0) == as_s64 &&
+                 !writer(in[0], "Cast")) ||
+                (is_sum && is(1, 0)) || (is_product && is(1, 1)))
+                t = in[0];
+            else if ((is_sum && is(0, 0)) || (is_product && is(0, 1)))
+                t = in[1];
+            else
+                break;
+        }
+        return t;
+    }
+
     /// Unsqueeze of Gather of Shape.
     size_entry dimension(int t) const {
-        const node *const alone = writer(t, "Unsqueeze");
-        const node *const gather = alone ? writer(alone->inputs[0], "Gather") : nullptr;
+        const node *const alone = writer(before_noops(t), "Unsqueeze");
+        const node *const gather = alone ? writer(before_noops(alone->inputs[0]), "Gather") : nullptr;
         const node *const shape = gather ? writer(gather->inputs[0], "Shape") : nullptr;
         const std::vector<std::int32_t> index =
             gather && gather->inputs.size() > 1 ? integers(gather->inputs[1]) : std::vector<std::int32_t>();

@@ -34,6 +34,8 @@ struct sized_constants {
     std::set<int> measured;    ///< of which a Shape took the sizes
     /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of the tensor whose sizes they are.
     std::set<int> open_floats;
+    /// Those that follow from a size that is not known; none: they have not been found yet.
+    std::optional<std::set<int>> open;
     std::map<int, size_node> nodes; ///< by what they wrote
     /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed end).
     std::map<int, std::vector<bool>> open_dims;

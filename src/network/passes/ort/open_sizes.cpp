@@ -239,7 +239,21 @@ private:
         }
     }
 
-    /// Sizes that a constant names are known, 0 is the source's dimension.
+    /// Whether a list that a network computes follows from a size that is not known.
+    bool is_of_open_sizes(int t) {
+        if (sized_.open)
+            return sized_.open->count(t) != 0;
+        const auto found = sized_.nodes.find(t);
+        if (found == sized_.nodes.end())
+            return false;
+        const node &n = found->second.computing;
+        const bool is_dims = facts_of("onnx", n.op).is_known_from_dims;
+        return std::any_of(n.inputs.begin(), n.inputs.end(),
+                           [&](int x) { return x >= 0 && (is_dims ? is_open(x) : is_of_open_sizes(x)); });
+    }
+
+    /// Sizes that a constant names are known, 0 is the source's dimension. Those that a network computes are not, before ReshapeFusion
+    /// has made a constant of them.
     void reshape(const node &n, int y) {
         const int x = input(n, 0), shape = input(n, 1);
         const symbols result = all_[at(y)];
@@ -247,24 +261,21 @@ private:
             g_.tensors[at(shape)].type != data_type::s32 || is_open(shape))
             return lose(y);
         constexpr std::int64_t first_opset_with_values = 14;
-        if (sized_.tensors.count(shape) != 0 && g_.opset < first_opset_with_values)
-            return lose_rank(y);
+        if (is_of_open_sizes(shape))
+            return g_.opset < first_opset_with_values ? lose_rank(y) : lose(y);
         const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
         if (sizes.size() != result.size())
             return lose(y);
-        const bool is_computed =
-            sized_.tensors.count(shape) != 0; // ReshapeFusion makes 0 of sizes that the source has
         std::vector<int> kept_sources = all_[at(x)].list();
-        for (std::size_t d = 0; d < sizes.size(); d++)
-            if (d < all_[at(x)].size() &&
-                (sizes[d] == 0 || (is_computed && sizes[d] == dims(x)[d] && all_[at(x)][d] != known))) {
+        for (std::size_t d = 0; d < sizes.size() && d < all_[at(x)].size(); d++)
+            if (sizes[d] == 0) {
                 result[d] = has_rank(x) ? all_[at(x)][d] : unknown;
                 kept_sources[d] = known;
             }
         const bool is_rest_known =
             std::all_of(kept_sources.begin(), kept_sources.end(), [](int s) { return s == known; });
         for (std::size_t d = 0; d < sizes.size(); d++)
-            if (sizes[d] == -1 || (is_computed && !is_rest_known && result[d] == known))
+            if (sizes[d] == -1)
                 result[d] = is_rest_known ? known : unknown;
     }
 
@@ -303,10 +314,12 @@ private:
                        is_known_always = std::count(parts.begin(), parts.end(), known) ==
                                          static_cast<std::ptrdiff_t>(parts.size());
             int &s = result[static_cast<std::size_t>(d)];
+            const auto named =
+                std::find_if(parts.begin(), parts.end(), [](int part) { return part > known; });
             if (d == axis ? is_known_always : is_known_once)
                 s = known;
             else
-                s = d == axis || parts.empty() ? unknown : parts[0];
+                s = d == axis || named == parts.end() ? unknown : *named;
         }
     }
 
@@ -365,24 +378,21 @@ void ort_graph::find_symbols() {
         symbols_ = open_sizes(get_graph(), from_sizes_ ? *from_sizes_ : none).find();
 }
 
-std::set<int> ort_graph::floats_of_open_sizes() const {
-    std::set<int> open, floats;
+std::set<int> ort_graph::constants_of_open_sizes() const {
+    std::set<int> open;
     if (!from_sizes_)
-        return floats;
+        return open;
     for (const int t : from_sizes_->in_order) {
         const size_node *const n = sizes_of(t);
         if (!n)
             continue;
         const bool is_dims = facts_of("onnx", n->computing.op).is_known_from_dims;
         const std::vector<int> &inputs = n->computing.inputs;
-        if (!std::any_of(inputs.begin(), inputs.end(),
-                         [&](int x) { return x >= 0 && (is_dims ? !is_known(x) : open.count(x) != 0); }))
-            continue;
-        open.insert(t);
-        if (is_float(t))
-            floats.insert(t);
+        if (std::any_of(inputs.begin(), inputs.end(),
+                        [&](int x) { return x >= 0 && (is_dims ? !is_known(x) : open.count(x) != 0); }))
+            open.insert(t);
     }
-    return floats;
+    return open;
 }
 
 bool ort_graph::has_rank(int t) const { return rank(t) == 0 || symbol(t, 0) != of_unknown_rank; }

@@ -156,8 +156,12 @@ public:
     }
     /// Whether a constant is one that the network computes from open sizes.
     bool is_sized(int t) const { return from_sizes_ && from_sizes_->tensors.count(t) != 0; }
-    /// `sized_constants::open_floats`, as the graph is now.
-    std::set<int> floats_of_open_sizes() const;
+    /// `sized_constants::open`, as the graph is now.
+    std::set<int> constants_of_open_sizes() const;
+    /// Whether a constant is among them.
+    bool is_of_open_sizes(int t) const {
+        return from_sizes_ && from_sizes_->open && from_sizes_->open->count(t) != 0;
+    }
     /// The node that computed such a constant; null.
     const size_node *sizes_of(int t) const {
         if (!from_sizes_)

@@ -48,7 +48,8 @@ bool is_size_of(const ort_graph &g, int source, int root, std::size_t dim) {
 
 void copy_sizes(ort_graph &g, int reshape) {
     const size_node *list = g.sizes_of(g.input(reshape, 1));
-    if (!list || list->entries.empty() || list->readers != 1 || keeps_zeros(g, reshape))
+    if (!list || !g.is_of_open_sizes(g.input(reshape, 1)) || list->entries.empty() || list->readers != 1 ||
+        keeps_zeros(g, reshape))
         return;
     std::vector<std::int32_t> sizes;
     for (const size_entry &e : list->entries)

@@ -123,7 +123,10 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const
     std::optional<ort_graph> editor;
     sized_constants sized = from_sizes;
     editor.emplace(g, evaluate, &sized, is_int8_allowed, &folded);
-    sized.open_floats = editor->floats_of_open_sizes();
+    sized.open = editor->constants_of_open_sizes();
+    for (const int t : *sized.open)
+        if (editor->is_float(t))
+            sized.open_floats.insert(t);
     for (const stage_facts &now : stages) {
         bool has_changed = true;
         for (int step = now.first_step; has_changed && step < now.first_step + now.most_steps; step++) {
