@@ -174,6 +174,11 @@ for (const type of ['s32', 's64', 'u8', 's8'])
                 if (reader === 'of_transpose') outputs.push(g.same('Cast', t, {to: type === 's32' ? 7 : 6}));
                 return [...outputs, side ? g.matmul(g.input([5, 3]), x) : g.matmul(x, g.input([4, 5]))];
             });
+for (const opset of [9, 13, 22])
+    add(`transpose_without_order_${opset}`, opset, (g) => {
+        const [a, b] = [g.input([6, 4]), g.input([5, 6])].map((t) => g.node('Transpose', [t], g.dims[t].toReversed()));
+        return g.matmul(a, b);
+    });
 add('transpose_by_itself', 17, (g) => {
     const t = g.moved(g.input([4, 4]), [1, 0]);
     return g.matmul(t, t);

@@ -290,11 +290,11 @@ constexpr const char *transposed[] = {"transA", "transB"},
 int transpose_of(ort_graph &g, int t) {
     const int cast = g.writer(t, "Cast"), codes = cast < 0 ? t : g.input(cast, 0),
               before = g.writer(codes, "Transpose");
-    if (before < 0 || g.is_graph_output(codes) || g.is_graph_output(t) || !taken(order_of(g, before)))
+    if (before < 0 || g.is_graph_output(codes) || g.is_graph_output(t) || !taken(meant_order_of(g, before)))
         return -1;
     if (cast < 0)
         return before;
-    const order p = order_of(g, before);
+    const order p = meant_order_of(g, before);
     const int x = g.input(before, 0), floats = g.add_like(x, g.type(t));
     g.insert_before(cast, {"Cast", {x}, {floats}, g.at(cast).attributes});
     g.become(cast, node{"Transpose", {floats}, {}, {{"perm", p}}});
@@ -310,7 +310,7 @@ void take_transposes(ort_graph &g, int i) {
         if (g.attribute<std::int64_t>(i, batch_transposed[k], 0) != 0)
             continue;
         if (const int before = transpose_of(g, g.input(i, k)); before >= 0)
-            ways[k] = taken(order_of(g, before));
+            ways[k] = taken(meant_order_of(g, before));
     }
     const bool are_alike = g.rank(g.input(i, 0)) == g.rank(g.input(i, 1));
     for (std::size_t k = 0; k < 2; k++) {

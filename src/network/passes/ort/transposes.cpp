@@ -17,11 +17,14 @@ namespace octet::model::ort {
 // ---- Orders of dimensions
 
 order order_of(const ort_graph &g, int transpose) {
+    return g.at(transpose).attributes.count(reversed_by_default) != 0 ? order{}
+                                                                      : meant_order_of(g, transpose);
+}
+
+order meant_order_of(const ort_graph &g, int transpose) {
     order reversed(g.rank(g.input(transpose, 0)));
     for (std::size_t d = 0; d < reversed.size(); d++)
         reversed[d] = static_cast<std::int64_t>(reversed.size() - 1 - d);
-    if (g.at(transpose).attributes.count(reversed_by_default) != 0)
-        return {}; // which ONNX Runtime does not move
     order result = g.attribute(transpose, "perm", reversed);
     order sorted = result;
     std::sort(sorted.begin(), sorted.end());

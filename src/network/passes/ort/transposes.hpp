@@ -10,6 +10,8 @@ using order = std::vector<std::int64_t>; ///< of dimensions: `perm` of a Transpo
 
 /// The order of a Transpose; empty if it is none.
 order order_of(const ort_graph &g, int transpose);
+/// The same of one whose order the file leaves out, too, which TransposeOptimizer does not move.
+order meant_order_of(const ort_graph &g, int transpose);
 order inverse(const order &p);
 order composed(const order &first, const order &second);
 memory::dims permuted(const memory::dims &dims, const order &p);
