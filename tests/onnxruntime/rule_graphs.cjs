@@ -136,6 +136,26 @@ add('measured_alone', 13, (g) => {
     return [g.op('Reshape', [y, g.op('Shape', [g.op('Neg', [erf])], [2])], [4, 6])];
 });
 
+for (const op of ['MatMul', 'Gemm', 'Conv', 'ConvTranspose'])
+    add(`folded_${op}`, 13, (g) => {
+        const [x, w, dims] = {MatMul: [[4, 300], [300, 40], [4, 40]], Gemm: [[4, 300], [300, 40], [4, 40]], Conv: [[1, 16, 6, 7], [16, 16, 3, 3], [1, 16, 4, 5]],
+                              ConvTranspose: [[1, 16, 6, 7], [16, 16, 3, 3], [1, 16, 8, 9]]}[op];
+        return [g.op('Add', [g.input(dims), g.op(op, [g.floats(x), g.floats(w, 0.7)], dims)])];
+    });
+
+// ---- Convolutions that are not computed in blocks of channels
+
+for (const op of ['none', 'Add', 'Mul'])
+    add(`conv_absent_bias_${op}`, 13, (g) => {
+        const y = g.op('Conv', [g.input([1, 16, 6, 7]), g.floats([16, 16, 3, 3], 0.7), ''], [1, 16, 4, 5]);
+        return [op === 'none' ? y : g.op(op, [y, g.floats([16, 1, 1])])];
+    });
+add('conv_replaceable_norm', 13, (g) => {
+    const rows = [g.floats([8], 0.5), g.floats([8], 0.8), g.floats([8], 1.2), g.constant('f32', [8], wave([8], 0.3).map((v) => v + 1.5))];
+    g.replaceable = [rows[0]];
+    return [g.op('BatchNormalization', [g.op('Conv', [g.input([1, 4, 6, 7]), g.floats([8, 4, 3, 3], 0.7)], [1, 8, 4, 5]), ...rows])];
+});
+
 // ---- Views and patches
 
 for (const keeping of ['none', 'first', 'second'])

@@ -182,5 +182,18 @@ add('sum_read_by_shapes', 13, (g) => {
     const sizes = g.op('Concat', [size(0), size(1), g.list(2), g.list(4)], [4], {axis: 0});
     return [g.pair(g.op('Reshape', [g.pair(sum, 'u8', 0.03), sizes], [2, 3, 2, 4]), 'u8', 0.03)];
 });
+for (const reader of ['Slice', 'Gather'])
+    add(`floats_read_by_shape_and_${reader}`, 13, (g) => {
+        const image = g.op('Sigmoid', [g.pair(g.input([2, 3, 4, 4], ['n']))]), shape = g.op('Shape', [image], [4]);
+        const sizes = reader === 'Slice' ? g.op('Slice', [shape, g.list(0), g.list(2), g.list(0)], [2])
+                                         : g.op('Gather', [shape, g.list(0, 1)], [2], {axis: 0});
+        return [g.op('Reshape', [g.pair(image, 'u8', 0.03), g.op('Concat', [sizes, g.list(-1)], [3], {axis: 0})], [2, 3, 16])];
+    });
+for (const type of both)
+    add(`pair_read_by_shapes_${type}`, 13, (g) => {
+        const x = g.pair(g.input([2, 3, 8], ['n', 's']), type);
+        const size = (d) => g.op('Unsqueeze', [g.op('Gather', [g.op('Shape', [x], [3]), g.constant('s64', [], [d])], [], {axis: 0}), g.list(0)], [1]);
+        return [g.op('Reshape', [x, g.op('Concat', [size(0), size(1), g.list(2), g.list(4)], [4], {axis: 0})], [2, 3, 2, 4])];
+    });
 
 module.exports = all;

@@ -206,7 +206,8 @@ private:
     /// A depthwise convolution there: the product is rounded before the sum.
     void normalize(int i) {
         const int x = g_.input(i, 0);
-        if (!is_blocked(x) || g_.at(i).outputs.size() != 1)
+        if (!is_blocked(x) || g_.at(i).outputs.size() != 1 ||
+            g_.at(i).attributes.count(dequantized_matrix) != 0)
             return;
         for (std::size_t k = 1; k <= 4; k++)
             if (!g_.is_float_constant(g_.input(i, k)) || g_.dims(g_.input(i, k)) != memory::dims{channels(x)})

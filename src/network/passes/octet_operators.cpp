@@ -214,7 +214,7 @@ bool is_matrix_product(const std::string &op) {
 }
 
 /// Products remember that their matrix, or a convolution's bias, was dequantized or may be given: ONNX Runtime computes it
-/// with each run, and adds in another order.
+/// with each run, and adds in another order. So do convolutions whose file names an absent bias, and what normalizes their images.
 void compute_constants(graph &g, const evaluator &evaluate) {
     const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     std::vector<node> kept;
@@ -231,10 +231,14 @@ void compute_constants(graph &g, const evaluator &evaluate) {
                                  element_count(at(n.inputs[0]).dims) == 0 ||
                                  !facts_of(g.framework, n.op).lower;
         if (is_computed) {
-            const bool has_bias = n.op == "Conv" && n.inputs.size() > 2;
+            const bool has_bias = n.op == "Conv" && n.inputs.size() > 2,
+                       names_no_bias = n.op == "Conv" && n.attributes.count(absent_inputs) != 0;
             if ((n.op == "Conv" || n.op == "ConvTranspose" || is_matrix_product(n.op)) &&
                 n.inputs.size() > 1 &&
-                (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0)))
+                (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0) ||
+                 names_no_bias))
+                n.attributes[dequantized_matrix] = std::int64_t{1};
+            if (n.op == "BatchNormalization" && has_dequantized)
                 n.attributes[dequantized_matrix] = std::int64_t{1};
             kept.push_back(std::move(n));
             continue;

@@ -37,13 +37,13 @@ bool is_known(const graph &g, int t) {
     return !x.is_constant && !x.data.empty();
 }
 
-/// What a tensor is but for pairs of QuantizeLinear and DequantizeLinear.
-int without_pairs(const graph &g, int t) {
-    for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
+/// Whether a tensor is `source`, but for pairs of QuantizeLinear and DequantizeLinear.
+bool is_past_pairs(const graph &g, int t, int source) {
+    for (auto n = g.nodes.rbegin(); n != g.nodes.rend() && t != source; ++n)
         if ((n->op == "QuantizeLinear" || n->op == "DequantizeLinear") && n->outputs[0] == t &&
             !n->inputs.empty())
             t = n->inputs[0];
-    return t;
+    return t == source;
 }
 
 /// Whether ONNX Runtime keeps a Shape: others need it than Reshapes of its own source, which can copy sizes (ReshapeFusion).
@@ -52,16 +52,21 @@ bool is_needed(const graph &g, std::size_t shape) {
     std::vector<bool> follows(g.tensors.size()); // from it
     const auto is_following = [&](int t) { return t >= 0 && follows[static_cast<std::size_t>(t)]; };
     follows[static_cast<std::size_t>(g.nodes[shape].outputs[0])] = true;
-    bool is_read = false;
+    bool is_read = false, is_copied = true; // by single sizes that a Concat lists
     for (std::size_t i = shape + 1; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         if (std::none_of(n.inputs.begin(), n.inputs.end(), is_following))
             continue;
         is_read = true;
-        if (n.outputs.size() == 1 && is_known(g, n.outputs[0]))
+        if (n.outputs.size() == 1 && is_known(g, n.outputs[0])) {
             follows[static_cast<std::size_t>(n.outputs[0])] = true;
-        else if (n.op != "Reshape" || without_pairs(g, n.inputs[0]) != source)
+            const bool is_one = element_count(g.tensors[static_cast<std::size_t>(n.outputs[0])].dims) == 1;
+            is_copied =
+                is_copied && (n.op == "Concat" || (is_one && (n.op == "Gather" || n.op == "Unsqueeze")));
+        } else if (n.op != "Reshape" ||
+                   (n.inputs[0] != source && !(is_copied && is_past_pairs(g, n.inputs[0], source)))) {
             return true;
+        }
     }
     return !is_read || std::any_of(g.outputs.begin(), g.outputs.end(), is_following);
 }

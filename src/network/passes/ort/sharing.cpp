@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "network/ops/onnx/float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 
@@ -88,10 +89,12 @@ void become_constant(ort_graph &g, int t, std::vector<std::uint8_t> data) {
     g.note_folded(t);
 }
 
-/// A constant takes the place of a node's output.
+/// A constant takes the place of a node's output. Its matrix has not been packed ahead, so sums are those of a computed one.
 void compute(ort_graph &g, int i) {
     const graph &all = g.get_graph();
-    const node n = g.at(i);
+    node n = g.at(i);
+    if (n.op == "Conv" || n.op == "ConvTranspose" || g.facts(i).products == summed_products::of_floats)
+        n.attributes[dequantized_matrix] = std::int64_t{1};
     g.remove(i);
     become_constant(g, n.outputs[0], g.evaluate(all, n, 0, g.tensor_at(n.inputs[0]).data, {}));
 }

@@ -106,8 +106,7 @@ void keep_unread(graph &g, const std::set<int> &measured) {
 
 void drop_unread(graph &g) {
     for (node &n : g.nodes)
-        for (const char *const mark : {kept_unread, absent_inputs})
-            n.attributes.erase(mark);
+        n.attributes.erase(kept_unread);
     graph_editor e(g);
     for_each_unread(e, [&](int i) { e.remove(i); });
     e.finish();
