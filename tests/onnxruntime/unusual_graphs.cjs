@@ -171,9 +171,10 @@ function skipped(bias) {
 }
 
 /// Constants in codes, what moves their elements, and a product.
-function moved_constants(op, type) {
+function moved_constants(op, type, has_zero_point = true) {
     const g = new graph(17), x = g.input([3, 6]), codes = g.constant(type, [4, 6], wave([4, 6], 0.7).map((v) => Math.round(50 + 40 * v)));
-    const w = g.node('DequantizeLinear', [codes, g.constant('f32', [], [0.02]), g.constant(type, [], [50])], [4, 6]);
+    const zero_point = has_zero_point ? [g.constant(type, [], [50])] : [];
+    const w = g.node('DequantizeLinear', [codes, g.constant('f32', [], [0.02]), ...zero_point], [4, 6]);
     const moved = op === 'Reshape' ? g.node(op, [w, g.constant('s64', [2], [6, 4])], [6, 4]) : g.node(op, [w], [6, 4], {perm: [1, 0]});
     return finished(g, g.node('MatMul', [x, moved], [3, 4]));
 }
@@ -322,6 +323,7 @@ module.exports = [
     {name: 'unread', graph: unread},
     ...['Reshape', 'Transpose'].flatMap((op) => ['u8', 's8'].map((type) => (
         {name: `constants_${op}_${type}`, graph: () => moved_constants(op, type)}))),
+    {name: 'constants_without_zero_point', graph: () => moved_constants('Transpose', 'u8', false)},
     ...[true, false].map((is_open) => ({name: `divided_by_size_${is_open ? 'open' : 'fixed'}`, graph: () => divided_by_size(is_open)})),
     {name: 'row_in_codes', graph: row_in_codes},
     ...[11, 17, 19].map((opset) => ({name: `averages_${opset}`, graph: () => averages(opset)})),

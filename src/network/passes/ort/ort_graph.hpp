@@ -101,7 +101,9 @@ public:
     /// Whether the file lists so many inputs and no more, absent ones at the end included.
     bool has_inputs(int i, std::size_t count) const {
         const auto absent = static_cast<std::size_t>(attribute<std::int64_t>(i, absent_inputs, 0));
-        return at(i).inputs.size() + absent <= count;
+        const std::vector<int> &inputs = at(i).inputs;
+        const auto last = std::find_if(inputs.rbegin(), inputs.rend(), [](int t) { return t >= 0; });
+        return static_cast<std::size_t>(inputs.rend() - last) + absent <= count; // a pass may leave -1 behind
     }
     /// The other operand of a node that has two.
     int other(int i, int t) const { return input(i, 0) == t ? input(i, 1) : input(i, 0); }
