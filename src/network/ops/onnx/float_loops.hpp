@@ -41,17 +41,20 @@ float fold_row(dim_t n, dim_t place, const Term &term, const Fold &fold) {
         result = term(0);
         from = 1;
     } else {
-        float lanes[8] = {};
-        for (dim_t l = 0; l < std::min<dim_t>(8, fours - head); l++)
+        float lanes[4], pairs[8];
+        for (dim_t l = 0; l < 4; l++)
             lanes[l] = term(head + l);
         if (eights > head) {
+            for (dim_t l = 0; l < 8; l++)
+                pairs[l] = term(head + l);
             for (dim_t i = head + 8; i < eights; i += 8)
-                for (int l = 0; l < 8; l++)
-                    lanes[l] = fold(lanes[l], term(i + l));
-            for (int l = 0; l < 4; l++)
-                lanes[l] = fold(lanes[l], lanes[l + 4]);
-            for (dim_t l = 0; l < fours - eights; l++)
-                lanes[l] = fold(lanes[l], term(eights + l));
+                for (dim_t l = 0; l < 8; l++)
+                    pairs[l] = fold(pairs[l], term(i + l));
+            for (dim_t l = 0; l < 4; l++)
+                lanes[l] = fold(pairs[l], pairs[l + 4]);
+            if (fours > eights)
+                for (dim_t l = 0; l < 4; l++)
+                    lanes[l] = fold(lanes[l], term(eights + l));
         }
         result = fold(fold(lanes[0], lanes[2]), fold(lanes[1], lanes[3]));
         for (dim_t i = 0; i < head; i++)

@@ -13,29 +13,46 @@
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
 
-/// y = sums of `rows` rows of n elements, one after the other for each column.
-void add_rows(const float *x, dim_t rows, dim_t n, float *y) {
+/// y = sums of `rows` rows of n elements, `stride` apart, one after the other for each column.
+void add_rows(const float *x, dim_t rows, dim_t stride, dim_t n, float *y) {
     std::copy_n(x, n, y);
-    for (dim_t r = 1; r < rows; r++)
+    dim_t r = 1;
+    for (; r + 4 <= rows; r += 4) { // in one pass over y
+        const float *const r0 = x + r * stride, *const r1 = r0 + stride, *const r2 = r1 + stride,
+                           *const r3 = r2 + stride;
         for (dim_t i = 0; i < n; i++)
-            y[i] += x[r * n + i];
+            y[i] = (((y[i] + r0[i]) + r1[i]) + r2[i]) + r3[i];
+    }
+    for (; r < rows; r++)
+        for (dim_t i = 0; i < n; i++)
+            y[i] += x[r * stride + i];
 }
 
 /// Sums of columns as a product with a row of ones gives them: four rows, then two, then one, are added up before.
-void add_rows_by_four(const float *x, dim_t rows, dim_t n, float *y) {
+void add_rows_by_four(const float *x, dim_t rows, dim_t stride, dim_t n, float *y) {
     for (dim_t r = 0; r < rows;) {
         const dim_t left = rows - r, count = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-        const float *first = x + r * n;
-        for (dim_t i = 0; i < n; i++) {
-            float sum = first[i];
-            for (dim_t k = 1; k < count; k++)
-                sum += first[k * n + i];
-            y[i] = r == 0 ? sum : y[i] + sum;
-        }
+        const float *const r0 = x + r * stride, *const r1 = r0 + stride, *const r2 = r1 + stride,
+                           *const r3 = r2 + stride;
+        const auto add = [=](const auto &sum_at) {
+            if (r == 0)
+                for (dim_t i = 0; i < n; i++)
+                    y[i] = sum_at(i);
+            else
+                for (dim_t i = 0; i < n; i++)
+                    y[i] = y[i] + sum_at(i);
+        };
+        if (count == 4)
+            add([=](dim_t i) { return ((r0[i] + r1[i]) + r2[i]) + r3[i]; });
+        else if (count == 2)
+            add([=](dim_t i) { return r0[i] + r1[i]; });
+        else
+            add([=](dim_t i) { return r0[i]; });
         r += count;
     }
 }
@@ -56,9 +73,11 @@ reduction_form form_of(const memory::dims &dims, const std::vector<bool> &is_red
 class float_sums final : public loop_step {
 public:
     float_sums(const lowering &l, const reduction_form &form, bool is_mean)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims), rows_(dims_),
           strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
-          count_(element_count(l.output().dims)) {
+          row_(form.kinds.back() == 'k' ? form.sizes.back() : 1), count_(element_count(l.output().dims)) {
+        for (dim_t left = row_; left > 1; left /= rows_.back(), rows_.pop_back())
+            strides_.pop_back();
         if (is_mean)
             divisor_ = static_cast<float>(element_count(dims_) / count_);
     }
@@ -74,6 +93,8 @@ public:
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
+    static constexpr dim_t worth = 1 << 16; ///< elements that are added up in some 10 us
+
     /// Rows, and many columns, begin with their first element, which may be -0.
     bool begins_with_first() const {
         constexpr dim_t many_rows = 17, many = 257;
@@ -86,17 +107,19 @@ private:
         const memory::dims &size = form_.sizes;
         if (kinds == "r" || kinds == "kr") {
             const dim_t n = size.back();
-            for (dim_t k = 0; k < count_; k++)
-                y[k] = sum_of_row(n, k * n, [&](dim_t i) { return x[k * n + i]; });
+            parallel_loop(count_, worth / n + 1, [=](dim_t begin, dim_t end) {
+                for (dim_t k = begin; k < end; k++)
+                    y[k] = sum_of_row(n, k * n, [row = x + k * n](dim_t i) { return row[i]; });
+            });
         } else if (kinds == "rk" || (kinds == "krk" && size[0] == 1)) {
-            add_rows(x, element_count(dims_) / count_, count_, y);
+            add_columns(add_rows, x, 1, element_count(dims_) / count_, count_, y);
         } else if (kinds == "krk") {
-            for (dim_t k = 0; k < size[0]; k++)
-                add_rows_by_four(x + k * size[1] * size[2], size[1], size[2], y + k * size[2]);
+            add_columns(add_rows_by_four, x, size[0], size[1], size[2], y);
         } else if (kinds == "rkr" && count_ > 1) {
             for (dim_t row = 0; row < size[0] * size[1]; row++) {
                 const dim_t place = row * size[2], k = row % size[1];
-                const float sum = sum_of_row(size[2], place, [&](dim_t i) { return x[place + i]; });
+                const float sum =
+                    sum_of_row(size[2], place, [first = x + place](dim_t i) { return first[i]; });
                 y[k] = row < size[1] ? sum : y[k] + sum;
             }
         } else {
@@ -104,15 +127,33 @@ private:
         }
     }
 
+    /// Of matrices with `rows` rows of n elements, some columns at a time.
+    static void add_columns(void (*add)(const float *, dim_t, dim_t, dim_t, float *), const float *x,
+                            dim_t matrices, dim_t rows, dim_t n, float *y) {
+        constexpr dim_t part = 1024;
+        const dim_t parts = (n + part - 1) / part;
+        parallel_loop(matrices * parts, worth / (rows * std::min(n, part)) + 1, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const dim_t k = i / parts, first = i % parts * part;
+                add(x + k * rows * n + first, rows, n, std::min(part, n - first), y + k * n + first);
+            }
+        });
+    }
+
+    /// Dimensions that are kept at the end are a row.
     void add_in_order(const float *x, float *y) const {
         std::fill_n(y, count_, -0.f);
-        for_each_offset(dims_, strides_, [&](dim_t place) { y[place] += *x++; });
+        for_each_offset(rows_, strides_, [&](dim_t place) {
+            for (dim_t i = 0; i < row_; i++)
+                y[place + i] += x[i];
+            x += row_;
+        });
     }
 
     buffer src_, dst_;
     reduction_form form_;
-    memory::dims dims_, strides_;
-    dim_t count_;
+    memory::dims dims_, rows_, strides_; ///< without the last dimensions, if they are kept
+    dim_t row_, count_;                  ///< what those have
     float divisor_ = 0.f;
 };
 
