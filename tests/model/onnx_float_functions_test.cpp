@@ -153,5 +153,21 @@ TEST(FloatFunctions, ModHasTheSignOfTheDivisor) {
     EXPECT_EQ(n.run<std::int32_t>(), (std::vector<std::int32_t>{1, 2, -2, -1, 0, 0, 0}));
 }
 
+/// Long tensors are divided among threads at whole groups of four, so that only the last elements are the C library's.
+TEST(FloatFunctions, LongTensorsHaveTheBitsOfShortOnes) {
+    constexpr std::size_t count = 20003;
+    for (const char *op : {"Elu", "Log", "Softplus", "Softsign", "Ceil"}) {
+        const std::vector<float> few = numbers(8, 5.f);
+        std::vector<float> many(count);
+        for (std::size_t i = 0; i < count; i++)
+            many[i] = few[i % 8];
+        one_node of_few(op), of_many(op);
+        const std::vector<float> expected = of_few.input({8}, few).run<float>(),
+                                 y = of_many.input({count}, many).run<float>();
+        for (std::size_t i = 0; i < count / 4 * 4; i++)
+            ASSERT_EQ(std::memcmp(&y[i], &expected[i % 8], sizeof y[i]), 0) << op << " of " << i;
+    }
+}
+
 } // namespace
 } // namespace octet::tests

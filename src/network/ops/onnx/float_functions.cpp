@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "network/ops/onnx/float_loops.hpp"
+#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
@@ -22,8 +23,14 @@ template <typename To, typename From> To bits_of(From value) {
 
 const float none = bits_of<float>(0xffffffffu); ///< the NaN that Eigen gives
 
+/// One of two results that are both there, so that the compiler moves none behind a branch, which would end vectors.
+float chosen(bool is_first, float first, float second) {
+    const std::uint32_t mask = is_first ? 0xffffffffu : 0u;
+    return bits_of<float>((bits_of<std::uint32_t>(first) & mask) | (bits_of<std::uint32_t>(second) & ~mask));
+}
+
 /// e^x for x <= 0: 2^m e^r, |r| <= ln 2 / 2.
-float exponential(float x) {
+inline __attribute__((always_inline)) float exponential(float x) {
     constexpr float lowest = -104.f; // below, the result is 0
     x = x > lowest ? x : lowest;     // also a NaN
     const float scaled = x * 1.44269504088896341f + 0.5f;
@@ -43,7 +50,7 @@ float exponential(float x) {
 }
 
 /// ln x = e ln 2 + ln(1 + f) with 1 + f in [1/sqrt 2, sqrt 2), a quotient of two polynomials of f.
-float logarithm(float x) {
+inline __attribute__((always_inline)) float logarithm(float x) {
     constexpr float infinity = std::numeric_limits<float>::infinity(), ln2 = 0.693147180559945309f;
     const bool is_small = x < std::numeric_limits<float>::min(); // subnormal numbers
     const auto bits = bits_of<std::uint32_t>(is_small ? x * 0x1p24f : x);
@@ -61,21 +68,21 @@ float logarithm(float x) {
 /// ln(1 + v) for v in [0, 1]; the quotient takes back what the rounding of 1 + v changed.
 float logarithm_of_1_plus(float v) {
     const float u = 1.f + v;
-    return u == 1.f ? v : v * (logarithm(u) / (u - 1.f));
+    return chosen(u == 1.f, v, v * (logarithm(u) / (u - 1.f)));
 }
 
 // The functions, `last_…` for what is left of a tensor: `alpha` is the attribute, 0 where there is none.
 
 float elu(float x, float alpha) {
     const float negative = alpha * (exponential(std::min(x, 0.f)) - 1.f);
-    return x < 0.f ? negative : x;
+    return chosen(x < 0.f, negative, x);
 }
 float last_elu(float x, float alpha) { return x < 0.f ? alpha * (std::exp(x) - 1.f) : x; }
 float log_of(float x, float) { return logarithm(x); }
 float last_log(float x, float) { return std::log(x); }
 float softplus(float x, float) {
     const float y = logarithm_of_1_plus(exponential(-std::abs(x)));
-    return x > 0.f ? x + y : x == x ? y : none;
+    return chosen(x > 0.f, x + y, chosen(x == x, y, none));
 }
 float last_softplus(float x, float) {
     const float y = std::log1p(std::exp(-std::abs(x)));
@@ -88,13 +95,26 @@ float ceiling(float x, float) { return std::ceil(x); }
 float floor_of(float x, float) { return std::floor(x); }
 
 using row_loop = void (*)(const float *x, float *y, dim_t count, float alpha);
-template <float (*F)(float, float), float (*Last)(float, float) = F>
-void loop(const float *x, float *y, dim_t count, float alpha) {
+template <float (*F)(float, float), float (*Last)(float, float)>
+inline __attribute__((always_inline)) void loop_over(const float *x, float *y, dim_t count, float alpha) {
     const dim_t groups = count / 4 * 4;
     for (dim_t i = 0; i < groups; i++)
         y[i] = F(x[i], alpha);
     for (dim_t i = groups; i < count; i++)
         y[i] = Last(x[i], alpha);
+}
+
+template <float (*F)(float, float), float (*Last)(float, float)>
+__attribute__((target("avx2"))) void loop_with_avx2(const float *x, float *y, dim_t count, float alpha) {
+    loop_over<F, Last>(x, y, count, alpha);
+}
+/// Both kinds of code give the same bits.
+template <float (*F)(float, float), float (*Last)(float, float) = F>
+void loop(const float *x, float *y, dim_t count, float alpha) {
+    if (get_effective_cpu_isa() >= cpu_isa::avx2)
+        loop_with_avx2<F, Last>(x, y, count, alpha);
+    else
+        loop_over<F, Last>(x, y, count, alpha);
 }
 
 class function_step final : public loop_step {
@@ -104,7 +124,13 @@ public:
           function_(f), alpha_(alpha) {}
 
     void run(const stream &, const run_memory &m) const override {
-        function_(m.at<float>(src_), m.at<float>(dst_), count_, alpha_);
+        constexpr dim_t part = 1024, worth = 8; // parts; but for the last one whole groups
+        const float *const x = m.at<float>(src_);
+        float *const y = m.at<float>(dst_);
+        parallel_loop((count_ + part - 1) / part, worth, [=](dim_t begin, dim_t end) {
+            const dim_t first = begin * part;
+            function_(x + first, y + first, std::min(end * part, count_) - first, alpha_);
+        });
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(count_) + " elements";

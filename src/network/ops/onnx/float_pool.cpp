@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "network/ops/onnx/float_loops.hpp"
+#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
@@ -99,6 +100,14 @@ void reduce_in_order(const image_axes &a, const float *image, const axis::window
             for (dim_t o = 0; o < out; o++)
                 if (const axis::window &x = w.windows[static_cast<std::size_t>(o)]; x.taps > 0)
                     y[o] = row[x.first];
+        if (out == 1) { // one output, in a register
+            float r = y[0];
+            for (dim_t k = first; k <= last; k++)
+                if (const dim_t p = k * w.step - w.begin; p >= 0 && p < w.in)
+                    r = Op::of(r, row[p]);
+            y[0] = r;
+            return;
+        }
         for (dim_t k = first; k <= last; k++) {
             const dim_t shift = k * w.step - w.begin; // of the first output's tap
             const dim_t begin = shift < 0 ? (-shift + w.stride - 1) / w.stride : 0,
@@ -164,28 +173,35 @@ public:
     pooling_loop(const lowering &l, const memory::desc &src, const memory::desc &dst, image_axes axes,
                  window_order order)
         : src_(l.input_buffer(0, src)), dst_(l.output_buffer(dst)), planes_(src.dims()[0] * src.dims()[1]),
-          axes_(std::move(axes)), order_(order) {
-        const axis &w = axes_[2];
-        const dim_t columns = order == window_order::rows_first ? std::max(w.reach(), w.begin + w.in) : 0;
-        columns_ = l.scratch(memory::desc({std::max<dim_t>(columns, 1)}, data_type::f32, format_tag::a));
-    }
+          axes_(std::move(axes)), order_(order) {}
 
     void run(const stream &, const run_memory &m) const override {
         const auto &[depth, height, width] = axes_;
-        const dim_t image = depth.in * height.in * width.in;
-        const float *x = m.at<float>(src_);
-        float *y = m.at<float>(dst_);
-        for (dim_t plane = 0; plane < planes_; plane++, x += image)
-            for (const axis::window &d : depth.windows)
-                for (const axis::window &h : height.windows) {
-                    reduce(x, d, h, m.at<float>(columns_), y);
-                    for (const axis::window &w : width.windows)
-                        finish(*y++, d.counted * h.counted * w.counted);
-                }
+        constexpr dim_t worth = 1 << 15; // elements
+        const dim_t image = depth.in * height.in * width.in,
+                    results = depth.outputs() * height.outputs() * width.outputs();
+        const float *const images = m.at<float>(src_);
+        float *const all = m.at<float>(dst_);
+        parallel_loop(planes_, worth / (image + results) + 1, [&](dim_t begin, dim_t end) {
+            for (dim_t plane = begin; plane < end; plane++)
+                pool(images + plane * image, all + plane * results);
+        });
     }
     std::string explain() const override { return "a plain loop over windows"; }
 
 private:
+    void pool(const float *x, float *y) const {
+        const axis &width = axes_[2];
+        thread_local std::vector<float> columns; // keeps its capacity from run to run
+        if (order_ == window_order::rows_first)
+            columns.resize(static_cast<std::size_t>(std::max(width.reach(), width.begin + width.in)));
+        for (const axis::window &d : axes_[0].windows)
+            for (const axis::window &h : axes_[1].windows) {
+                reduce(x, d, h, columns.data(), y);
+                for (const axis::window &w : width.windows)
+                    finish(*y++, d.counted * h.counted * w.counted);
+            }
+    }
     void reduce(const float *x, const axis::window &d, const axis::window &h, float *columns,
                 float *y) const {
         if (order_ == window_order::over_lanes)
@@ -200,7 +216,7 @@ private:
             y /= static_cast<float>(counted);
     }
 
-    buffer src_, dst_, columns_;
+    buffer src_, dst_;
     dim_t planes_;
     image_axes axes_;
     window_order order_;

@@ -85,8 +85,9 @@ public:
     void run(const stream &, const run_memory &m) const override {
         float *y = m.at<float>(dst_);
         add(m.at<float>(src_), y);
-        for (dim_t i = 0; !begins_with_first() && i < count_; i++)
-            y[i] += 0.f; // with which sums begin
+        if (!begins_with_first())
+            for (dim_t i = 0; i < count_; i++)
+                y[i] += 0.f; // with which sums begin
         for (dim_t i = 0; divisor_ != 0.f && i < count_; i++)
             y[i] /= divisor_;
     }
@@ -294,8 +295,14 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);
         float *y = m.at<float>(dst_);
-        for (dim_t i = 0; i < images_; i++, x += pixels_)
-            y[i] = (is_in_order_ ? sum_in_order(x) : sum_over_lanes(x)) / static_cast<float>(pixels_);
+        constexpr dim_t worth = 1 << 15; // pixels
+        parallel_loop(images_, worth / pixels_ + 1, [=](dim_t begin, dim_t end) {
+            dim_t i = begin;
+            for (; i + 4 <= end; i += 4) // whose sums do not wait for each other
+                add_up<4>(x + i * pixels_, y + i);
+            for (; i < end; i++)
+                add_up<1>(x + i * pixels_, y + i);
+        });
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(images_) + " images of " + std::to_string(pixels_) +
@@ -303,22 +310,22 @@ public:
     }
 
 private:
-    float sum_in_order(const float *x) const {
-        float sum = 0.f; // so that no sum is -0
-        for (dim_t i = 0; i < pixels_; i++)
-            sum += x[i];
-        return sum;
-    }
-    float sum_over_lanes(const float *x) const {
-        float lanes[4] = {};
-        const dim_t fours = pixels_ / 4 * 4;
+    /// Means of `count` images.
+    template <int count> void add_up(const float *x, float *y) const {
+        float lanes[count][4] = {}; // with +0, so that no sum is -0
+        const dim_t fours = is_in_order_ ? 0 : pixels_ / 4 * 4;
         for (dim_t i = 0; i < fours; i += 4)
-            for (int k = 0; k < 4; k++)
-                lanes[k] += x[i + k];
-        float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+            for (int n = 0; n < count; n++)
+                for (int k = 0; k < 4; k++)
+                    lanes[n][k] += x[n * pixels_ + i + k];
+        float sums[count];
+        for (int n = 0; n < count; n++)
+            sums[n] = (lanes[n][0] + lanes[n][2]) + (lanes[n][1] + lanes[n][3]);
         for (dim_t i = fours; i < pixels_; i++)
-            sum += x[i];
-        return sum;
+            for (int n = 0; n < count; n++)
+                sums[n] += x[n * pixels_ + i];
+        for (int n = 0; n < count; n++)
+            y[n] = sums[n] / static_cast<float>(pixels_);
     }
 
     buffer src_, dst_;
