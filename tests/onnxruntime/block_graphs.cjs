@@ -112,6 +112,12 @@ for (const [group, inputs, outputs] of [[1, 4, 8], [2, 4, 8], [4, 4, 8], [4, 4, 
                 const w = is_computed ? (shape) => g.input(shape) : undefined, y = g.conv(g.input([1, inputs, 5, 6]), outputs, {k: 3, group, bias, w});
                 return [y, g.whole(g.same('Relu', y))];
             });
+for (const is_replaceable of [false, true])
+    add(`limits_${is_replaceable}`, 17, (g) => {
+        const low = g.number(-0.3);
+        if (is_replaceable) g.replaceable = [low];
+        return g.whole(g.same('Clip', g.conv(g.input([1, 16, 5, 6]), 16, {k: 3}), {}, low, g.number(0.4)));
+    });
 for (const channels of [16, 20])
     for (const open of [undefined, 'c'])
         for (const before of [undefined, 'Abs'])

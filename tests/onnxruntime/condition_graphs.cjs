@@ -191,6 +191,19 @@ for (const [transBatchA, transBatchB] of [[0, 1], [1, 0], [1, 1]])
             return g.node('com.microsoft.FusedMatMul', [of(a, transBatchA), of(b, transBatchB)], [2, 3, 4], {transA, transBatchA, transBatchB});
         });
 
+/// A norm that is read by three products, of which so many have rows, and by a sum.
+for (const rows of [0, 1, 3])
+    for (const dims of [[2, 3, 8], [3, 8]])
+        add(`products_of_norm_${rows}_${text(dims)}`, 17, (g) => {
+            const row = () => g.floats([8]), norm = g.same('LayerNormalization', g.input(dims), {}, row(), row());
+            const all_products = [0, 1, 2].map((k) => {
+                const y = g.matmul(norm, g.floats([8, 8], 0.9 + 0.1 * k));
+                return g.same('Tanh', k < rows ? g.two('Add', y, row()) : y);
+            });
+            const behind = g.two('Mul', g.two('Mul', all_products[0], all_products[1]), all_products[2]);
+            return g.two('Add', g.two('Add', g.matmul(behind, g.floats([8, 8])), row()), norm);
+        });
+
 // ---- Parts of a tensor
 
 const index = (g, x, at, axis, dims = []) => g.node('Gather', [x, g.constant('s64', dims, Array(count(dims)).fill(at))], g.dims[x].flatMap((n, d) => (d === axis ? dims : [n])), {axis});

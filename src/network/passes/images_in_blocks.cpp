@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "network/ops/onnx/float_loops.hpp"
+#include "network/passes/ort/transformers.hpp"
 
 namespace octet::model {
 namespace {
@@ -163,7 +164,7 @@ private:
     /// Clip and LeakyRelu only as a convolution's own activation; of FastGelu there is no such form.
     void activate(int i) {
         const int x = g_.input(i, 0);
-        const bool is_own = g_.writer(x, "Conv") >= 0 && g_.only_consumer(x) == i;
+        const bool is_own = g_.at(i).attributes.count(ort::own_activation) != 0;
         if (is_blocked(x) && (is_own || !(g_.is(i, "Clip") || g_.is(i, "LeakyRelu"))) &&
             g_.at(i).attributes.count(was_fast_gelu) == 0)
             keep(i, shape(x));

@@ -71,6 +71,7 @@ void split_activation(ort_graph &g, int i) {
         activation.attributes[a->first.substr(prefix.size())] = a->second;
         a = product.attributes.erase(a);
     }
+    activation.attributes[own_activation] = std::int64_t{1};
     product.outputs = {g.add_like(g.output(i))};
     activation.inputs = product.outputs;
     g.insert_before(i, std::move(product));

@@ -51,8 +51,8 @@ void form_gemm(ort_graph &g, int i) {
     g.become(sum, "Reshape", {result});
 }
 
-/// Three of a LayerNormalization's readers are products and one is a sum, with what is again a sum: the products of an
-/// attention, and the one behind it.
+/// Three of a LayerNormalization's readers are products, of which one has a row added at least, and one is a sum, with what is
+/// again a sum: the products of an attention, and the one behind it.
 void add_attention_products(const ort_graph &g, int norm, std::set<int> &kept) {
     const int x = g.output(norm);
     std::vector<int> products;
@@ -64,7 +64,10 @@ void add_attention_products(const ort_graph &g, int norm, std::set<int> &kept) {
             sum = r;
         else
             others += r >= 0;
-    if (products.size() != 3 || sum < 0 || others > 0)
+    const bool has_row = std::any_of(products.begin(), products.end(), [&](int i) {
+        return g.rank(g.input(i, 1)) == 2 && g.reader(g.output(i), "Add") >= 0;
+    });
+    if (products.size() != 3 || !has_row || sum < 0 || others > 0)
         return;
     const int projection = g.writer(g.other(sum, x), "Add");
     if (projection < 0)

@@ -60,6 +60,7 @@ void fuse_quick_gelu(ort_graph &g);
 
 // Activations of products (fused_activations.cpp). Parameters of what is fused have a prefix.
 inline constexpr const char *fused_activation = "activation", *fused_parameter = "activation.";
+inline constexpr const char *own_activation = "octet.own_activation"; ///< of an activation that was fused
 void fuse_gemm_activation(ort_graph &g);
 void fuse_conv_activation(ort_graph &g);
 void split_activation(ort_graph &g, int node); ///< both operators again
