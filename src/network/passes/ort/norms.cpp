@@ -79,10 +79,15 @@ void form_layer_norm(ort_graph &g, int mean) {
               sum = product < 0 ? -1 : g.reader(g.output(product), "Add");
     if (sum < 0)
         return;
-    const int scale = row_operand(g, product), shift = row_operand(g, sum);
+    int scale = row_operand(g, product), shift = row_operand(g, sum);
     if (scale < 0 || shift < 0 || known_size(g, scale) != known_size(g, shift))
         return;
-    if (scale == g.output(quotient) || shift == g.output(product)) // ONNX Runtime refuses the file
+    // Of a source that had one dimension from the start ONNX Runtime refuses the file; of one that lost some it takes the other operand.
+    if (scale == g.output(quotient))
+        scale = g.other(product, scale);
+    if (shift == g.output(product))
+        shift = g.other(sum, shift);
+    if (!is_row(g, scale) || !is_row(g, shift))
         return;
     if (const auto given = g.number(g.input(r.sum, 1)); given && g.input(r.sum, 1) != g.output(variance))
         r.epsilon = *given;
