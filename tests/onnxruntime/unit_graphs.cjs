@@ -103,6 +103,13 @@ for (const type of both)
                 return [g.pair(g.op('Where', [g.input([4, 6], [], 'bool'), x, g.number(value, dims)], [4, 6]), type, 0.05)];
             });
 
+for (const type of both)
+    for (const perm of [undefined, [1, 0]])
+        add(`constants_transposed_${type}_${perm}`, 13, (g) => {
+            const w = g.dequantize(g.codes(type, [4, 6]), 0.02, zero_of(type), type);
+            return [g.op('Add', [g.input([6, 4]), g.op('Transpose', [w], [6, 4], perm ? {perm} : {})])];
+        });
+
 // ---- Limits before codes
 
 for (const [zero, low, high] of [[0, 0, 6], [0, 0, 5.09], [10, -0.2, 4.9], [10, -0.19, 5], [10, -1, 9], [255, -9, 9]])

@@ -108,7 +108,7 @@ bool add_pair_behind(ort_graph &g, int dq) {
     if (next < 0 || !can_write(g, dq, codes))
         return false;
     std::int64_t axis = counted_axis(g, dq, g.input(dq, 0));
-    if (g.is(next, "Transpose")) {
+    if (g.is(next, "Transpose") && !has_one_scale(g, dq)) {
         const order back = inverse(order_of(g, next));
         if (axis < 0 || axis >= static_cast<std::int64_t>(back.size()))
             return false;
