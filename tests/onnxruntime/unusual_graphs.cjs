@@ -28,6 +28,13 @@ function layers(order) {
     return finished(g, sums, t);
 }
 
+/// Products by constants that are equal once one of them is computed.
+function computed_constant() {
+    const g = new graph(14), x = g.input([2, 3]);
+    const given = g.constant('f32', [], [0.2]), computed = g.node('Neg', [g.constant('f32', [], [-0.2])], []);
+    return finished(g, ...[given, computed].map((c) => g.node('Tanh', [g.node('Mul', [x, c], [2, 3])], [2, 3])));
+}
+
 /// Products, a convolution and a norm with initialisers that a caller may replace.
 function replaceable() {
     const g = new graph(17), x = g.input([3, 300]), image = g.input([1, 4, 6, 6]);
@@ -316,6 +323,7 @@ module.exports = [
     ...[[16], [1, 16]].map((bias) => ({name: `skipped_${bias}`, graph: () => skipped(bias)})),
     {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
     {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},
+    {name: 'computed_constant', graph: computed_constant},
     {name: 'replaceable', graph: replaceable},
     ...[true, false].map((is_replaceable) => ({name: `unsqueezed_${is_replaceable}`, graph: () => unsqueezed_bias(is_replaceable)})),
     {name: 'normalization_behind_moves', graph: () => moved_normalization(13, [flat, turned])},

@@ -113,7 +113,6 @@ std::size_t ort_graph::readers_of_constant(int t) {
                 readers.insert(i);
     };
     add(t);
-    const auto is_folded = [&](int constant) { return folded_ && folded_->count(constant) != 0; };
     const std::optional<float> value = is_folded(t) ? std::nullopt : scalar(t);
     const int all = static_cast<int>(get_graph().tensors.size());
     for (int other = 0; value && other < all; other++)

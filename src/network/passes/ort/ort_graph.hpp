@@ -145,6 +145,8 @@ public:
     /// Whether a scalar is a value, nearly.
     bool is_value(int t, double value) const;
 
+    /// Whether a pass has computed a constant. ONNX Runtime does not look for others that are equal to it.
+    bool is_folded(int t) const { return folded_ && folded_->count(t) != 0; }
     /// How many nodes read a constant, or one of equal value and rank, if it has one float and neither was computed: they are one there
     /// (ConstantSharing, which comes before ConstantFolding).
     std::size_t readers_of_constant(int t);

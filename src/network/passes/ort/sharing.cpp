@@ -12,8 +12,8 @@
 namespace octet::model::ort {
 namespace {
 
-/// Constants of few elements that are no codes are one where they are equal (ConstantSharing); others have a number of
-/// their own.
+/// Constants of few elements that are no codes are one where they are equal (ConstantSharing), but for those that a pass has
+/// computed; others have a number of their own.
 class constant_numbers {
 public:
     explicit constant_numbers(const ort_graph &g) : g_(g) {}
@@ -22,7 +22,8 @@ public:
         constexpr std::int64_t most_elements = 8;
         if (const size_node *computed = g_.sizes_of(t))
             return computed->equal_to;
-        if (t < 0 || !g_.is_constant(t) || is_code(g_.type(t)) || element_count(g_.dims(t)) > most_elements)
+        if (t < 0 || !g_.is_constant(t) || g_.is_folded(t) || is_code(g_.type(t)) ||
+            element_count(g_.dims(t)) > most_elements)
             return t;
         const shared_bytes &data = g_.tensor_at(t).data;
         return shared_
