@@ -46,6 +46,8 @@ constexpr operator_rows (*onnx[])() = {
     onnx_float_reductions_operators,
     onnx_float_rows_operators,
     onnx_float_sums_operators,
+    onnx_indices_operators,
+    onnx_lines_operators,
     onnx_moving_operators,
     onnx_normalization_operators,
     onnx_pool_operators,

@@ -297,9 +297,9 @@ static void read_from_memory(const char *path) {
     EXPECT(net == NULL);
 }
 
-/* Relu and Celu of four floats, as protobuf writes a ModelProto. */
+/* Relu and Sinh of four floats, as protobuf writes a ModelProto. */
 static const char foreign_model[] =
-    "\010\010:D\012\016\012\002t1\022\002t2\042\004Relu\012\016\012\002t2\022\002t3\042\004Celu\022\006random"
+    "\010\010:D\012\016\012\002t1\022\002t2\042\004Relu\012\016\012\002t2\022\002t3\042\004Sinh\022\006random"
     "Z\024\012\002t1\022\016\012\014\010\001\022\010\012\002\010\001\012\002\010\004b\004\012\002t3B\002\020"
     "\021";
 
@@ -330,7 +330,7 @@ static void ask_for_refusals(const char *path, const char *scratch) {
         EXPECT(strstr(octet_last_error(), "ONNX") != NULL);
     else
         EXPECT(all.count == 1 && all.number == 1 && all.is_certain == 1 &&
-               strstr(all.reason, "Celu") != NULL);
+               strstr(all.reason, "Sinh") != NULL);
     EXPECT_REFUSED(octet_refused_nodes("no such file.onnx", NULL, note_refusal, &all),
                    octet_invalid_arguments, "no such file.onnx");
     EXPECT_REFUSED(octet_refused_nodes(NULL, NULL, note_refusal, &all), octet_invalid_arguments,

@@ -106,7 +106,7 @@ TEST(NetworkInterface, TellsWhyAnOperatorDoesNotRun) {
     EXPECT_EQ(answer("Relu", {x}), "");
     EXPECT_EQ(answer("Shape", {x}), "") << "gone when the network runs";
     EXPECT_EQ(answer("BiasGelu", {x, tensor_of(data_type::f32, {8})}, "com.microsoft"), "");
-    EXPECT_EQ(answer("Sin", {x}), "unsupported operators: node 0 (Sin)");
+    EXPECT_EQ(answer("Sinh", {x}), "unsupported operators: node 0 (Sinh)");
     EXPECT_EQ(answer("Relu", {x}, "com.microsoft"), "unsupported operators: node 0 (com.microsoft::Relu)");
     EXPECT_EQ(answer("MatMulInteger", {x, x}),
               "node 0 (MatMulInteger): input 0 ('') is f32, allowed: u8, s8");
@@ -133,23 +133,23 @@ TEST(NetworkInterface, TellsAllNodesThatDoNotRun) {
     g.tensors[4].type = data_type::undef, g.tensors[4].dims = {}; // of "d"
     g.inputs = {0}, g.outputs = {5};
     g.nodes = {{"Relu", {0}, {1}, {}},
-               {"Sin", {1}, {2}, {}},
+               {"Sinh", {1}, {2}, {}},
                {"Softmax", {2}, {3}, {{"axis", std::int64_t{7}}}},
-               {"Cos", {3}, {4}, {}},
+               {"Cosh", {3}, {4}, {}},
                {"Tan", {4}, {5}, {}}};
     std::string told;
     for (const refused_node &n : refused_nodes(g))
         told += std::to_string(n.number) + (n.is_certain ? " " : "? ") + n.reason + "\n";
-    EXPECT_EQ(told, "1 unsupported operators: node 1 (Sin)\n"
+    EXPECT_EQ(told, "1 unsupported operators: node 1 (Sinh)\n"
                     "2 node 2 (Softmax): attribute 'axis' is 7, allowed: -2 to 1\n"
-                    "3 unsupported operators: node 3 (Cos)\n"
+                    "3 unsupported operators: node 3 (Cosh)\n"
                     "4 unsupported operators: node 4 (Tan)\n");
     g.nodes[4].op = "Relu";
     const std::vector<refused_node> refused = refused_nodes(g);
     ASSERT_EQ(refused.size(), 4u);
     EXPECT_FALSE(refused[3].is_certain);
     EXPECT_EQ(refused[3].reason,
-              "node 4 (Relu): nothing is known of tensor 'd', which node 3 (Cos) computes");
+              "node 4 (Relu): nothing is known of tensor 'd', which node 3 (Cosh) computes");
     g.nodes.resize(1), g.outputs = {1};
     EXPECT_TRUE(refused_nodes(g).empty());
 }

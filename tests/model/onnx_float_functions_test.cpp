@@ -24,8 +24,11 @@ TEST(FloatFunctions, Formulas) {
     const function_case cases[] = {
         {"Abs", [](double x) { return std::abs(x); }},
         {"Ceil", [](double x) { return std::ceil(x); }},
+        {"Celu", [](double x) { return std::max(x, 0.) + std::min(std::expm1(x), 0.); }, 2e-7},
+        {"Cos", [](double x) { return std::cos(x); }, 2e-7},
         {"Floor", [](double x) { return std::floor(x); }},
         {"Round", [](double x) { return std::nearbyint(x); }},
+        {"Sin", [](double x) { return std::sin(x); }, 2e-7},
         {"Reciprocal", [](double x) { return static_cast<double>(1.f / static_cast<float>(x)); }},
         {"Softplus", [](double x) { return std::max(x, 0.) + std::log1p(std::exp(-std::abs(x))); }, 2e-7},
         {"Softsign", [](double x) { return x / (1 + std::abs(x)); }, 2e-7},

@@ -427,4 +427,4 @@ function broken(seed) {
     return new wide(0, new choices(seed, new Map(), d.one([0.05, 0.1, 0.2]))).make_pattern(kind, d.one(patterns));
 }
 
-module.exports = {probes, probe, broken, wide_graph: (seed) => new wide(seed).make_wide()};
+module.exports = {wide, probes, probe, broken, wide_graph: (seed) => new wide(seed).make_wide()};

@@ -93,6 +93,8 @@ enum class size_flow {
     reshaped,
     squeezed, ///< dimensions of 1 come or go
     gathered,
+    indices,      ///< those of the indices, input 1
+    named_blocks, ///< those of the indices but the last, then what they do not name of input 0
     expanded,
     concatenated,
     lost

@@ -22,14 +22,16 @@ public:
         : source_(source), raw_data_(raw_data), files_(files), who_(std::move(who)) {}
 
     tensor read() const {
-        tensor t;
-        t.name = printable(source_.name());
-        t.dims.assign(source_.dims().begin(), source_.dims().end());
-        t.is_constant = true;
+        tensor t = without_elements();
         const std::int64_t count = checked_count();
         if (source_.data_type() == format::TensorProto::INT64) {
             t.type = data_type::s32;
-            t.data = narrowed(elements<std::int64_t>(count, source_.int64_data()));
+            t.data = narrowed<std::int64_t>(
+                elements<std::int64_t>(count, source_.int64_data()), [](std::int64_t v) {
+                    return static_cast<std::int32_t>(
+                        std::clamp<std::int64_t>(v, std::numeric_limits<std::int32_t>::min(),
+                                                 std::numeric_limits<std::int32_t>::max()));
+                });
             return t;
         }
         set_type(t, source_.data_type());
@@ -57,7 +59,23 @@ public:
         return t;
     }
 
+    tensor read_rounded_doubles() const {
+        tensor t = without_elements();
+        t.type = data_type::f32;
+        t.data = narrowed<double>(elements<double>(checked_count(), source_.double_data()),
+                                  [](double v) { return static_cast<float>(v); });
+        return t;
+    }
+
 private:
+    tensor without_elements() const {
+        tensor t;
+        t.name = printable(source_.name());
+        t.dims.assign(source_.dims().begin(), source_.dims().end());
+        t.is_constant = true;
+        return t;
+    }
+
     std::int64_t checked_count() const {
         std::int64_t count = 1;
         for (const std::int64_t d : source_.dims()) {
@@ -91,13 +109,14 @@ private:
         return bytes_of(values);
     }
 
-    static shared_bytes narrowed(const shared_bytes &wide) {
+    /// Elements of 64 bits, each as 32 that `f` makes of it.
+    template <typename T, typename F> static shared_bytes narrowed(const shared_bytes &wide, const F &f) {
         std::vector<std::uint8_t> bytes(wide.size() / 2);
-        for (std::size_t i = 0; i < wide.size() / sizeof(std::int64_t); i++) {
-            std::int64_t value;
+        for (std::size_t i = 0; i < wide.size() / sizeof(T); i++) {
+            T value;
             std::memcpy(&value, wide.data() + i * sizeof value, sizeof value);
-            const auto narrow = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-                value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+            const auto narrow = f(value);
+            static_assert(sizeof narrow == sizeof value / 2);
             std::memcpy(bytes.data() + i * sizeof narrow, &narrow, sizeof narrow);
         }
         return bytes;
@@ -194,6 +213,11 @@ void set_type(tensor &t, int type) {
 tensor read_constant(const format::TensorProto &source, const shared_bytes *raw_data, external_files &files,
                      const std::string &who) {
     return constant_reader(source, raw_data, files, who).read();
+}
+
+tensor read_rounded_doubles(const format::TensorProto &source, const shared_bytes *raw_data,
+                            external_files &files, const std::string &who) {
+    return constant_reader(source, raw_data, files, who).read_rounded_doubles();
 }
 
 } // namespace octet::model

@@ -26,5 +26,8 @@ struct external_files {
 /// The constant with its elements, little-endian. `raw_data` is null where there is none; messages begin with `who`.
 tensor read_constant(const onnx::TensorProto &source, const shared_bytes *raw_data, external_files &files,
                      const std::string &who);
+/// Doubles, each rounded to f32.
+tensor read_rounded_doubles(const onnx::TensorProto &source, const shared_bytes *raw_data,
+                            external_files &files, const std::string &who);
 
 } // namespace octet::model

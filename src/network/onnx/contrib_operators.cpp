@@ -25,6 +25,14 @@ public:
 
     void attention() { parts_ = attention_parts(g_, whole_); }
 
+    /// x tanh(softplus(x)), the parts that the standard gives.
+    void mish() {
+        const int softplus = between("softplus"), factor = between("factor");
+        add({"Softplus", {input(0)}, {softplus}, {}});
+        add({"Tanh", {softplus}, {factor}, {}});
+        add({"Mul", {input(0), factor}, output(), {}});
+    }
+
     /// Nothing is dropped; without a mask that nobody reads, passes see one output.
     void dropout() {
         node n = whole_;
@@ -41,6 +49,7 @@ void expand_contrib_operators(graph &g) {
     static const std::map<std::string, void (e::*)()> expansions = {
         {"BiasGelu", &e::bias_gelu},
         {"Dropout", &e::dropout},
+        {"Mish", &e::mish},
         {"QAttention", &e::attention},
     };
     if (std::none_of(g.nodes.begin(), g.nodes.end(),

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -100,6 +102,24 @@ private:
         t.name = printable(name);
         const int index = add(std::move(t), name);
         is_wide_[static_cast<std::size_t>(index)] = source.data_type() == format::TensorProto::INT64;
+        if (source.data_type() == format::TensorProto::DOUBLE)
+            doubles_.emplace(index, [this, source, raw = raw_data ? *raw_data : shared_bytes(),
+                                     has_raw = raw_data != nullptr, who] {
+                return read_rounded_doubles(source, has_raw ? &raw : nullptr, external_, who);
+            });
+    }
+
+    /// A Cast of constant doubles to floats, the one use that they have here, reads the floats.
+    void round_doubles(node &n) {
+        if (n.op != "Cast" || n.inputs.size() != 1 ||
+            attribute_or(n, "to", std::int64_t{0}) != format::TensorProto::FLOAT)
+            return;
+        const auto doubles = doubles_.find(n.inputs[0]);
+        if (doubles == doubles_.end())
+            return;
+        g_.tensors.push_back(doubles->second());
+        is_wide_.resize(g_.tensors.size());
+        n.inputs[0] = static_cast<int>(g_.tensors.size() - 1);
     }
 
     int add_input(const format::ValueInfoProto &source) {
@@ -222,6 +242,7 @@ private:
             n.outputs.push_back(add_output(source.output(i), who));
         for (const format::AttributeProto &a : source.attribute())
             add_attribute(n, a);
+        round_doubles(n);
         g_.nodes.push_back(std::move(n));
     }
 
@@ -355,7 +376,8 @@ private:
     external_files external_;
     std::int64_t opset_ = 0;
     std::unordered_map<std::string, int> tensors_;
-    std::vector<bool> is_wide_; ///< inputs and constants: INT64, by tensor
+    std::vector<bool> is_wide_;                      ///< inputs and constants: INT64, by tensor
+    std::map<int, std::function<tensor()>> doubles_; ///< constants, which these read as floats
     graph g_;
 };
 

@@ -19,7 +19,7 @@ public:
             if (e_.is_removed(i) || e_.at(i).outputs.size() != 1 || !is_float(e_.at(i).outputs[0]))
                 continue;
             const fusion_part part = facts(i).fusion;
-            if (part == fusion_part::pointwise)
+            if (part == fusion_part::pointwise && has_constant_parameters(i))
                 fuse(i, 0, -1);
             else if (part == fusion_part::operand && e_.at(i).inputs.size() == 2 &&
                      e_.at(i).inputs[0] != e_.at(i).inputs[1] && !fuse(i, 0, e_.at(i).inputs[1]) &&
@@ -33,6 +33,12 @@ private:
     const tensor &at(int t) const { return e_.tensor_at(t); }
     const operator_facts &facts(int i) const { return facts_of("onnx", e_.at(i).op); }
     bool is_float(int t) const { return t >= 0 && at(t).type == data_type::f32; }
+
+    bool has_constant_parameters(int i) const {
+        const std::vector<int> &inputs = e_.at(i).inputs;
+        return std::all_of(inputs.begin() + (inputs.empty() ? 0 : 1), inputs.end(),
+                           [&](int t) { return t < 0 || at(t).is_constant; });
+    }
 
     /// The node whose result a follower alone reads; -1.
     int host_of(int result, int follower) const {

@@ -33,6 +33,7 @@ void quantize(node_shapes &n);
 void dequantize(node_shapes &n);
 void dynamic_quantize(node_shapes &n);
 void comparison(node_shapes &n);
+void truth(node_shapes &n);
 void where(node_shapes &n);
 
 // ---- Integers out of shapes (onnx_values.cpp)

@@ -91,6 +91,9 @@ void power(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), 
 
 void comparison(node_shapes &n) { n.set_output(data_type::u8, broadcast(n.dims(0), n.dims(1))); }
 
+/// Of each element.
+void truth(node_shapes &n) { n.set_output(data_type::u8, n.dims(0)); }
+
 void where(node_shapes &n) {
     if (n.input(1).type != n.input(2).type)
         refuse("inputs 1 and 2 are " + type_text(n.input(1)) + " and " + type_text(n.input(2)) +

@@ -306,7 +306,7 @@ private:
 
     /// Operators that Octet lacks.
     void foreign(tensor t) {
-        static const char *const operators[] = {"Sin", "Cos", "Atan", "Celu"};
+        static const char *const operators[] = {"Sinh", "Cosh", "Atan", "Asinh"};
         const std::string x = real(t), y = fresh("y");
         node(operators[pick(0, 3)], {x}, {y});
         end_in(y, t.shape);

@@ -63,6 +63,11 @@ struct coded_matrix {
     bool is_signed;
     dim_t inner, columns;
     std::vector<float> scales, zeros; ///< zeros: what the zero point adds to each unit of the source
+    dim_t of_block = 0; ///< from the scales of a block of rows to those of the next; 0 if all have the same
+
+    std::size_t parameter(dim_t row, dim_t column) const {
+        return static_cast<std::size_t>(row / block * of_block + column);
+    }
 
     std::int32_t at(dim_t k, dim_t n) const {
         const std::uint8_t code = codes[k * columns + n];
@@ -85,7 +90,7 @@ inline __attribute__((always_inline)) void add_products(const rounded_block &b, 
         }
     for (dim_t n = 0; n < count; n++) {
         const auto c = static_cast<std::size_t>(n);
-        const float scale = b.scale * w.scales[static_cast<std::size_t>(column + n)];
+        const float scale = b.scale * w.scales[w.parameter(row, column + n)];
         lane[c] = __builtin_fmaf(static_cast<float>(sums[n]), scale, lane[c]);
     }
 }
@@ -120,8 +125,8 @@ inline __attribute__((always_inline)) void multiply(const std::vector<rounded_bl
         if (bias)
             sum += bias[c];
         float zero = 0.f;
-        for (const rounded_block &b : row)
-            zero = __builtin_fmaf(b.sum, w.zeros[static_cast<std::size_t>(c)], zero);
+        for (dim_t b = 0; b < blocks; b++)
+            zero = __builtin_fmaf(at(b).sum, w.zeros[w.parameter(b * block, c)], zero);
         y[c] = sum + zero;
     }
 }
@@ -151,6 +156,17 @@ multiplier fastest() {
     return multiply_anywhere;
 }
 
+std::vector<std::int32_t> zero_points(const lowering &l) {
+    constexpr std::size_t i = 3;
+    if (!l.has_input(i) || l.input(i).dims.size() < 2)
+        return constant_zero_points(l, i);
+    const auto widened = [](const auto &codes) {
+        return std::vector<std::int32_t>(codes.begin(), codes.end());
+    };
+    const tensor &t = l.input(i, {data_type::u8, data_type::s8});
+    return t.type == data_type::u8 ? widened(values_of<std::uint8_t>(t)) : widened(values_of<std::int8_t>(t));
+}
+
 class block_product final : public loop_step {
 public:
     explicit block_product(const lowering &l)
@@ -165,9 +181,13 @@ public:
         matrix_.columns = w.dims[1];
         rows_ = element_count(l.output().dims) / matrix_.columns;
         matrix_.scales = values_of<float>(l.input(2));
-        std::vector<std::int32_t> points = constant_zero_points(l, 3);
-        matrix_.scales.resize(static_cast<std::size_t>(matrix_.columns), matrix_.scales[0]);
-        points.resize(static_cast<std::size_t>(matrix_.columns), points[0]);
+        const bool has_blocks = l.has_attribute("block_size");
+        matrix_.of_block = has_blocks ? matrix_.columns : 0;
+        const auto count = static_cast<std::size_t>(matrix_.columns *
+                                                    (has_blocks ? (matrix_.inner + block - 1) / block : 1));
+        std::vector<std::int32_t> points = zero_points(l);
+        matrix_.scales.resize(count, matrix_.scales[0]);
+        points.resize(count, points[0]);
         for (std::size_t n = 0; n < points.size(); n++)
             matrix_.zeros.push_back(-(matrix_.scales[n] * static_cast<float>(points[n] + matrix_.offset)));
     }
@@ -206,12 +226,18 @@ std::unique_ptr<step> lower_matmul_of_blocks(const lowering &l) {
     l.output({data_type::f32});
     if (x.dims.empty() || w.dims.size() != 2 || x.dims.back() != w.dims[0] || element_count(w.dims) == 0)
         refuse("input " + to_text(x.dims) + " and codes " + to_text(w.dims) + " are no matrix product");
+    const std::int64_t size = l.integer("block_size", block);
+    if (size != block)
+        refuse_as_unimplemented("its weights have scales for blocks of " + std::to_string(size) +
+                                " rows, allowed are blocks of " + std::to_string(block));
+    const dim_t blocks = l.has_attribute("block_size") ? (w.dims[0] + block - 1) / block : 1;
     for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{4}})
         if (l.has_input(i)) {
-            const dim_t count = element_count(l.input(i).dims);
-            if (count != w.dims[1] && (count != 1 || i == 4))
+            const dim_t count = element_count(l.input(i).dims), expected = w.dims[1] * (i == 4 ? 1 : blocks);
+            if (count != expected && (count != 1 || i == 4 || blocks > 1))
                 refuse("input " + std::to_string(i) + " has " + std::to_string(count) +
-                       " values, allowed is one for each of " + std::to_string(w.dims[1]) + " columns");
+                       " values, allowed is one for each of " + std::to_string(w.dims[1]) + " columns" +
+                       (blocks > 1 ? " and blocks of rows" : ""));
         }
     return std::make_unique<block_product>(l);
 }

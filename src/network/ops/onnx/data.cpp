@@ -1,14 +1,16 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32, and loops where blocks have scales of their own.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "network/ops/choosing.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -39,6 +41,84 @@ std::unique_ptr<step> linear_step(const lowering &l, int arg) {
     auto result = std::make_unique<primitive_step>();
     result->add(reorder_desc(src, dst, attr), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
     return result;
+}
+
+/// Scales, and zero points or none, for blocks of elements along an axis; any of them may be computed.
+template <typename X, typename Y, typename Z> class block_step final : public loop_step {
+public:
+    block_step(const lowering &l, std::size_t axis, dim_t block)
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer()), block_(block) {
+        if (l.has_input(2))
+            zero_point_ = l.input_buffer(2);
+        const memory::dims &x = l.input(0).dims;
+        const auto at = x.begin() + static_cast<std::ptrdiff_t>(axis);
+        outer_ = element_count({x.begin(), at});
+        size_ = *at;
+        inner_ = element_count({at + 1, x.end()});
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        const X *x = m.at<X>(src_);
+        Y *y = m.at<Y>(dst_);
+        const float *scale = m.at<float>(scale_);
+        const Z *zero_point = zero_point_ ? m.at<Z>(*zero_point_) : nullptr;
+        const dim_t blocks = (size_ + block_ - 1) / block_;
+        for (dim_t o = 0; o < outer_; o++)
+            for (dim_t k = 0; k < size_; k++)
+                for (dim_t i = 0; i < inner_; i++) {
+                    const dim_t parameter = (o * blocks + k / block_) * inner_ + i;
+                    *y++ = convert(*x++, scale[parameter], zero_point ? zero_point[parameter] : Z{0});
+                }
+    }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(outer_ * size_ * inner_) + " elements";
+    }
+
+private:
+    Y convert(X x, float scale, Z zero_point) const {
+        if constexpr (std::is_same_v<Y, float>)
+            return static_cast<float>(std::int64_t{x} - zero_point) * scale;
+        else {
+            constexpr std::int32_t low = std::numeric_limits<Y>::min(), high = std::numeric_limits<Y>::max();
+            const float real = std::nearbyint(x / scale);
+            // MLAS limits floats, others the integers that x86 makes of them; NaN is the lowest.
+            if (inner_ == 1) {
+                const float code = real + static_cast<float>(zero_point);
+                return static_cast<Y>(code >= high ? high
+                                      : code > low ? static_cast<std::int32_t>(code)
+                                                   : low);
+            }
+            const std::int32_t integer = std::abs(real) < 0x1p31f ? static_cast<std::int32_t>(real)
+                                                                  : std::numeric_limits<std::int32_t>::min();
+            const auto code = static_cast<std::int32_t>(static_cast<std::uint32_t>(integer) +
+                                                        static_cast<std::uint32_t>(zero_point));
+            return static_cast<Y>(std::clamp(code, low, high));
+        }
+    }
+
+    buffer src_, scale_, dst_;
+    std::optional<buffer> zero_point_;
+    dim_t block_, outer_ = 0, size_ = 0, inner_ = 0;
+};
+
+bool has_blocks(const lowering &l) { return l.integer("block_size", 0) != 0; }
+
+/// X, Y and Z are the types of the source, of the output and of zero points.
+template <typename X, typename Y, typename Z>
+std::unique_ptr<step> block_loop(const lowering &l, data_type codes) {
+    const memory::dims &x = l.input(0).dims, &scales = l.input(1, {data_type::f32}).dims;
+    const std::size_t axis = axis_among(l.integer("axis", 1), x.size());
+    const std::int64_t block = l.integer("block_size");
+    memory::dims expected = x;
+    expected[axis] = block < 1 ? 0 : x[axis] / block + (x[axis] % block != 0);
+    if (block < 1 || scales != expected || l.output().dims != x)
+        refuse("attribute 'block_size' is " + std::to_string(block) + " and input 1 has dimensions " +
+               to_text(scales) + ", allowed are sizes from 1 on and one scale for each block of " +
+               to_text(x));
+    if (l.has_input(2) && l.input(2, {codes}).dims != scales)
+        refuse("input 2 has dimensions " + to_text(l.input(2).dims) + ", allowed are those of the scales, " +
+               to_text(scales));
+    return std::make_unique<block_step<X, Y, Z>>(l, axis, block);
 }
 
 struct extremes {
@@ -191,14 +271,24 @@ private:
 
 std::unique_ptr<step> lower_quantize_linear(const lowering &l) {
     l.input(0, {data_type::f32});
-    l.output({data_type::u8, data_type::s8});
-    return linear_step(l, OCTET_ARG_DST);
+    const data_type codes = l.output({data_type::u8, data_type::s8}).type;
+    if (!has_blocks(l))
+        return linear_step(l, OCTET_ARG_DST);
+    if (codes == data_type::u8)
+        return block_loop<float, std::uint8_t, std::uint8_t>(l, codes);
+    return block_loop<float, std::int8_t, std::int8_t>(l, codes);
 }
 
 std::unique_ptr<step> lower_dequantize_linear(const lowering &l) {
-    l.input(0, {data_type::u8, data_type::s8, data_type::s32});
+    const data_type codes = l.input(0, {data_type::u8, data_type::s8, data_type::s32}).type;
     l.output({data_type::f32});
-    return linear_step(l, OCTET_ARG_SRC);
+    if (!has_blocks(l))
+        return linear_step(l, OCTET_ARG_SRC);
+    if (codes == data_type::u8)
+        return block_loop<std::uint8_t, float, std::uint8_t>(l, codes);
+    if (codes == data_type::s8)
+        return block_loop<std::int8_t, float, std::int8_t>(l, codes);
+    return block_loop<std::int32_t, float, std::int32_t>(l, codes);
 }
 
 std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {

@@ -111,15 +111,14 @@ float only(const std::vector<float> &values, const char *what) {
     return values.front();
 }
 
-/// Whether the source's zero point is computed while the network runs.
-bool has_dynamic_zero_point(const lowering &l, const dot_inputs &in) {
-    return in.src_zero_point != absent && l.has_input(in.src_zero_point) &&
-           !l.input(in.src_zero_point).is_constant;
+/// Whether a zero point is computed while the network runs.
+bool has_dynamic_zero_point(const lowering &l, std::size_t input) {
+    return input != absent && l.has_input(input) && !l.input(input).is_constant;
 }
 
-void set_source_zero_points(primitive_attr &attr, const lowering &l, const dot_inputs &in,
-                            channel_masks masks) {
-    if (has_dynamic_zero_point(l, in)) {
+void set_operand_zero_points(primitive_attr &attr, const lowering &l, const dot_inputs &in,
+                             channel_masks masks) {
+    if (has_dynamic_zero_point(l, in.src_zero_point)) {
         attr.set_zero_points_mask(OCTET_ARG_SRC, 0);
     } else {
         const std::vector<std::int32_t> src = constant_zero_points(l, in.src_zero_point);
@@ -127,7 +126,11 @@ void set_source_zero_points(primitive_attr &attr, const lowering &l, const dot_i
             refuse_as_unimplemented("the source has one zero point per row, allowed is one in all");
         set_zero_points(attr, OCTET_ARG_SRC, 0, src);
     }
-    set_zero_points(attr, OCTET_ARG_WEIGHTS, masks.weights, constant_zero_points(l, in.weights_zero_point));
+    if (has_dynamic_zero_point(l, in.weights_zero_point))
+        attr.set_zero_points_mask(OCTET_ARG_WEIGHTS, 0);
+    else
+        set_zero_points(attr, OCTET_ARG_WEIGHTS, masks.weights,
+                        constant_zero_points(l, in.weights_zero_point));
 }
 
 /// Whether the source's scale is computed while the network runs.
@@ -158,7 +161,7 @@ arguments append_behind(primitive_attr &attr, const lowering &l, std::size_t bia
 primitive_attr integer_attr(const lowering &l, channel_masks masks) {
     primitive_attr attr;
     attr.set_requantization(requantization_rule::none);
-    set_source_zero_points(attr, l, integer_inputs, masks);
+    set_operand_zero_points(attr, l, integer_inputs, masks);
     return attr;
 }
 
@@ -166,7 +169,7 @@ primitive_attr integer_attr(const lowering &l, channel_masks masks) {
 primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_masks masks, float alpha = 1.f) {
     primitive_attr attr;
     attr.set_requantization(onnxruntime_rule);
-    set_source_zero_points(attr, l, in, masks);
+    set_operand_zero_points(attr, l, in, masks);
     if (has_dynamic_scale(l, in)) {
         const std::size_t count = constant_scales(l, in.weights_scale).size();
         attr.set_output_scales(count == 1 ? 0 : masks.dst, {OCTET_RUNTIME_F32_VAL});
@@ -196,14 +199,18 @@ std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const pr
         args[OCTET_ARG_BIAS] = l.input_buffer(in.bias, bias);
     args.insert(more.begin(), more.end());
     auto result = std::make_unique<primitive_step>();
-    if (has_dynamic_zero_point(l, in)) {
-        const buffer code = l.input_buffer(in.src_zero_point),
+    for (const auto &[arg, input] :
+         {std::pair{OCTET_ARG_SRC, in.src_zero_point}, std::pair{OCTET_ARG_WEIGHTS, in.weights_zero_point}}) {
+        if (!has_dynamic_zero_point(l, input))
+            continue;
+        const buffer code = l.input_buffer(input),
                      number = l.scratch(memory::desc({1}, data_type::s32, format_tag::x));
         if (element_count(code.get_desc().dims()) != 1)
-            refuse_as_unimplemented("the source has one zero point per row, allowed is one in all");
+            refuse_as_unimplemented("input " + std::to_string(input) +
+                                    " has one zero point per row or column, allowed is one in all");
         result->add(reorder_desc(code, number, primitive_attr()),
                     {{OCTET_ARG_FROM, code}, {OCTET_ARG_TO, number}});
-        args[OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC] = number;
+        args[OCTET_ARG_ATTR_ZERO_POINTS | arg] = number;
     }
     if (has_dynamic_scale(l, in)) { // times the weights' scales
         const auto count = element_count(l.input(in.weights_scale, {data_type::f32}).dims);

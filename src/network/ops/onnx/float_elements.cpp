@@ -2,9 +2,10 @@
 // are plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <optional>
 
 #include "network/ops/broadcast.hpp"
 #include "network/ops/moving.hpp"
@@ -69,25 +70,56 @@ void binary_row(void *y, const void *const *operands, const dim_t *strides, dim_
         static_cast<Y *>(y)[i] = static_cast<Y>(F()(a[i * strides[0]], b[i * strides[1]]));
 }
 
-/// Integers of 32 bits wrap around, as ONNX Runtime's do; of those of 64 bits that leave s32 none is written.
+/// Integers of 32 bits wrap around, as ONNX Runtime's do; of those of 64 bits that leave s32 none is written. A function of one number
+/// has it as both.
 template <typename F, bool of_wide>
 void integer_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    const std::size_t second = operands[1] ? 1 : 0;
     const auto *a = static_cast<const std::int32_t *>(operands[0]),
-               *b = static_cast<const std::int32_t *>(operands[1]);
+               *b = static_cast<const std::int32_t *>(operands[second]);
     const auto result = [&](dim_t i) {
-        return F()(std::int64_t{a[i * strides[0]]}, std::int64_t{b[i * strides[1]]});
+        return F()(std::int64_t{a[i * strides[0]]}, std::int64_t{b[i * strides[second]]});
     };
+    constexpr bool may_divide_by_0 = std::is_same_v<F, std::divides<>>;
+    if constexpr (may_divide_by_0)
+        for (dim_t i = 0; i < count; i++)
+            if (b[i * strides[1]] == 0)
+                throw error(status::invalid_arguments, std::to_string(a[i * strides[0]]) +
+                                                           " is divided by 0, allowed are other divisors");
     if constexpr (of_wide)
         for (dim_t i = 0; i < count; i++)
             if (result(i) != static_cast<std::int32_t>(result(i)))
                 throw error(status::unimplemented, "the result for " + std::to_string(a[i * strides[0]]) +
-                                                       " and " + std::to_string(b[i * strides[1]]) +
+                                                       " and " + std::to_string(b[i * strides[second]]) +
                                                        " leaves 32 bits, which INT64 has here");
     for (dim_t i = 0; i < count; i++)
         static_cast<std::int32_t *>(y)[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(result(i)));
 }
-struct power {
-    float operator()(float a, float b) const { return std::pow(a, b); }
+struct magnitude {
+    std::int64_t operator()(std::int64_t x, std::int64_t) const { return x < 0 ? -x : x; }
+};
+struct opposite {
+    std::int64_t operator()(std::int64_t x, std::int64_t) const { return -x; }
+};
+struct sign {
+    std::int64_t operator()(std::int64_t x, std::int64_t) const { return (x > 0) - (x < 0); }
+};
+/// ONNX Runtime multiplies where one exponent of 2 or 3 serves a row; otherwise it is the C library's, in f64 for integers.
+template <typename E>
+void power_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    const auto *x = static_cast<const float *>(operands[0]);
+    const auto *exponent = static_cast<const E *>(operands[1]);
+    const bool is_row = strides[1] == 0 && count > 1;
+    for (dim_t i = 0; i < count; i++) {
+        const float base = x[i * strides[0]];
+        const E e = exponent[i * strides[1]];
+        static_cast<float *>(y)[i] = is_row && e == 2   ? base * base
+                                     : is_row && e == 3 ? base * base * base
+                                                        : static_cast<float>(std::pow(base, e));
+    }
+}
+struct different {
+    bool operator()(int a, int b) const { return (a != 0) != (b != 0); }
 };
 struct both {
     bool operator()(int a, int b) const { return a != 0 && b != 0; }
@@ -104,10 +136,14 @@ std::unique_ptr<step> loop(const lowering &l, row_function f) {
     return broadcast_step(l, {operand(0), operand(1)}, f);
 }
 
+template <typename F> row_function integer_row_of(const lowering &l) {
+    l.output({data_type::s32});
+    return l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>;
+}
+
 template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {
     l.input(1, {data_type::s32});
-    l.output({data_type::s32});
-    return loop(l, l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>);
+    return loop(l, integer_row_of<F>(l));
 }
 
 /// Compares two operands of one type, element by element; truths among them.
@@ -185,20 +221,44 @@ std::unique_ptr<step> unary_loop(const lowering &l, row_function f) {
     return broadcast_step(l, {{l.input_buffer(0), broadcast_strides(l.input(0).dims, l.output().dims)}}, f);
 }
 
+void nan_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::uint8_t *>(y)[i] =
+            std::isnan(static_cast<const float *>(operands[0])[i * strides[0]]);
+}
+
+template <bool of_positive, bool of_negative>
+void infinity_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (dim_t i = 0; i < count; i++) {
+        const float x = static_cast<const float *>(operands[0])[i * strides[0]];
+        static_cast<std::uint8_t *>(y)[i] = (of_positive && x == infinity) || (of_negative && x == -infinity);
+    }
+}
+
 void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     for (dim_t i = 0; i < count; i++)
         static_cast<std::uint8_t *>(y)[i] =
             static_cast<const std::uint8_t *>(operands[0])[i * strides[0]] == 0;
 }
 
-std::unique_ptr<step> lower_float_div(const lowering &l) {
-    l.input(0, {data_type::f32});
-    return float_binary(l, algorithm::binary_div);
-}
-
 template <typename F> std::unique_ptr<step> logic(const lowering &l) {
     l.input(0, {data_type::u8});
     return comparison<F>(l);
+}
+std::unique_ptr<step> lower_is_nan(const lowering &l) {
+    l.input(0, {data_type::f32});
+    l.output({data_type::u8});
+    return unary_loop(l, nan_row);
+}
+std::unique_ptr<step> lower_is_inf(const lowering &l) {
+    l.input(0, {data_type::f32});
+    l.output({data_type::u8});
+    const bool of_positive = l.integer("detect_positive", 1) != 0,
+               of_negative = l.integer("detect_negative", 1) != 0;
+    return unary_loop(l, of_positive
+                             ? (of_negative ? infinity_row<true, true> : infinity_row<true, false>)
+                             : (of_negative ? infinity_row<false, true> : infinity_row<false, false>));
 }
 std::unique_ptr<step> lower_not(const lowering &l) {
     l.input(0, {data_type::u8});
@@ -268,24 +328,80 @@ std::unique_ptr<step> lower_float_function(const lowering &l) {
     std::unique_ptr<step> loop = make_function_loop(l);
     return loop ? std::move(loop) : function(l, float_function_of(l));
 }
-std::unique_ptr<step> lower_float_pow(const lowering &l) {
-    const float exponent = l.input(1, {data_type::f32, data_type::s32}).type == data_type::f32
-                               ? constant_real(l, 1)
-                               : static_cast<float>(constant_integer(l, 1));
-    const bool is_power_of_c = l.input(1).type == data_type::f32 && exponent != 0.f && exponent != 1.f &&
-                               exponent != 2.f && exponent != 3.f;
-    if (is_power_of_c) {
-        need_equal_dims(l.input(0, {data_type::f32}), l.output({data_type::f32}));
-        return loop(l, binary_row<float, float, power>);
+/// An operator that is a function of single integers as well.
+template <typename F> std::unique_ptr<step> lower_function(const lowering &l) {
+    if (l.input(0, {data_type::f32, data_type::s32}).type == data_type::f32)
+        return lower_float_function(l);
+    return unary_loop(l, integer_row_of<F>(l));
+}
+
+/// Limits are inputs, or missing.
+template <typename T> class clip_step final : public loop_step {
+public:
+    explicit clip_step(const lowering &l)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), count_(element_count(l.output().dims)) {
+        for (const std::size_t i : {low, high}) {
+            if (!l.has_input(i))
+                continue;
+            if (const memory::dims &d = l.input(i, {l.output().type}).dims;
+                d.size() > 1 || element_count(d) != 1)
+                refuse("input " + std::to_string(i) + " has dimensions " + to_text(d) +
+                       ", allowed is one number");
+            limits_[i] = l.input_buffer(i);
+        }
     }
-    const memory::dims &dims = l.output().dims;
+
+    void run(const stream &, const run_memory &m) const override {
+        const T from = limits_[low] ? *m.at<T>(*limits_[low]) : std::numeric_limits<T>::lowest(),
+                to = limits_[high] ? *m.at<T>(*limits_[high]) : std::numeric_limits<T>::max();
+        const T *x = m.at<T>(src_);
+        T *y = m.at<T>(dst_);
+        for (dim_t i = 0; i < count_; i++) {
+            const T raised = from > x[i] ? from : x[i]; // NaN stays
+            y[i] = to < raised ? to : raised;
+        }
+    }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(count_) + " elements";
+    }
+
+private:
+    static constexpr std::size_t low = 1, high = 2;
+
+    buffer src_, dst_;
+    dim_t count_;
+    std::array<std::optional<buffer>, 3> limits_; ///< by the place among the inputs
+};
+
+std::unique_ptr<step> lower_clip(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32, data_type::s32});
+    need_equal_dims(x, l.output({x.type}));
+    if (x.type == data_type::s32)
+        return std::make_unique<clip_step<std::int32_t>>(l);
+    const auto is_computed = [&](std::size_t i) { return l.has_input(i) && !l.input(i).is_constant; };
+    if (is_computed(1) || is_computed(2))
+        return std::make_unique<clip_step<float>>(l);
+    return lower_float_function(l);
+}
+
+std::unique_ptr<step> lower_float_pow(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &e = l.input(1, {data_type::f32, data_type::s32});
+    const bool is_real = e.type == data_type::f32;
+    l.output({data_type::f32});
+    const row_function by_loop = is_real ? power_row<float> : power_row<std::int32_t>;
+    if (!e.is_constant || element_count(e.dims) != 1 || x.dims != l.output().dims)
+        return loop(l, by_loop);
+    const float exponent = is_real ? constant_real(l, 1) : static_cast<float>(constant_integer(l, 1));
+    if (is_real && exponent != 0.f && exponent != 1.f && exponent != 2.f && exponent != 3.f)
+        return loop(l, by_loop);
+    const memory::dims &dims = x.dims;
     if (exponent != 3.f || (!dims.empty() && dims.back() == 1))
         return function(l, {algorithm::eltwise_pow, 1.f, exponent});
     post_ops behind; // as ONNX Runtime has it, rounded twice, but for rows of one element
-    const buffer x = l.input_buffer(0);
-    behind.append_binary(algorithm::binary_mul, x.get_desc());
+    const buffer src = l.input_buffer(0);
+    behind.append_binary(algorithm::binary_mul, src.get_desc());
     return function(l, {algorithm::eltwise_square}, behind,
-                    {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, x}});
+                    {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, src}});
 }
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
     post_ops behind;
@@ -325,7 +441,7 @@ template <typename F> constexpr row comparison_row(const char *name, row::known_
 }
 
 constexpr row onnx_float_elements_rows[] = {
-    function_row("Abs").part(pointwise),
+    row("Abs", 1, lower_function<magnitude>, shape::same, rows::first_input).part(pointwise).arithmetic(),
     row("Add", 2, lower_float_add, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .commutative()
@@ -339,9 +455,14 @@ constexpr row onnx_float_elements_rows[] = {
         .typed_by("to")
         .known_numbers(numbers::cast),
     function_row("Ceil").known_numbers(numbers::ceil),
-    function_row("Clip", {1, 3}).part(pointwise).uses_integers(use::compares, use::compares),
-    row("Div", 2, lower_float_div, shape::binary, rows::broadcast)
+    row("Celu", 1, lower_float_function, shape::same, rows::first_input_in_groups),
+    row("Clip", {1, 3}, lower_clip, shape::same, rows::first_input)
+        .part(pointwise)
+        .uses_integers(use::compares, use::compares),
+    row("Cos", 1, lower_float_function, shape::same, rows::first_input_in_groups),
+    row("Div", 2, arithmetic<std::divides<>, algorithm::binary_div>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
+        .arithmetic()
         .known_numbers(numbers::div),
     row("Elu", 1, lower_float_function, shape::same, rows::first_input_in_groups),
     comparison_row<std::equal_to<>>("Equal", numbers::equal),
@@ -353,6 +474,8 @@ constexpr row onnx_float_elements_rows[] = {
     comparison_row<std::greater_equal<>>("GreaterOrEqual", numbers::greater_or_equal),
     row("HardSigmoid", 1, lower_float_hard_sigmoid, shape::same, rows::first_input),
     row("HardSwish", 1, lower_float_hard_swish, shape::same, rows::first_input),
+    row("IsInf", 1, lower_is_inf, shape::truth, rows::first_input),
+    row("IsNaN", 1, lower_is_nan, shape::truth, rows::first_input),
     function_row("LeakyRelu").part(pointwise).becomes(form::unary, "QLinearLeakyRelu"),
     comparison_row<std::less<>>("Less", numbers::less),
     comparison_row<std::less_equal<>>("LessOrEqual", numbers::less_or_equal),
@@ -363,7 +486,9 @@ constexpr row onnx_float_elements_rows[] = {
         .becomes(form::binary, "QLinearMul")
         .arithmetic()
         .known_numbers(numbers::mul),
-    function_row("Neg").known_numbers(numbers::neg),
+    row("Neg", 1, lower_function<opposite>, shape::same, rows::first_input)
+        .arithmetic()
+        .known_numbers(numbers::neg),
     row("Not", 1, lower_not, shape::same, rows::first_input).known_numbers(numbers::inverse),
     row("Or", 2, logic<either>, shape::comparison, rows::broadcast).known_numbers(numbers::either),
     row("Pow", 2, lower_float_pow, shape::power, rows::broadcast),
@@ -372,6 +497,8 @@ constexpr row onnx_float_elements_rows[] = {
     function_row("Relu").part(pointwise),
     function_row("Round").part(pointwise),
     function_row("Sigmoid").part(pointwise).becomes(form::unary, "QLinearSigmoid"),
+    row("Sign", 1, lower_function<sign>, shape::same, rows::first_input),
+    row("Sin", 1, lower_float_function, shape::same, rows::first_input_in_groups),
     function_row("Softplus"),
     function_row("Softsign"),
     function_row("Sqrt").part(pointwise).known_numbers(numbers::sqrt),
@@ -382,6 +509,7 @@ constexpr row onnx_float_elements_rows[] = {
         .known_numbers(numbers::sub),
     function_row("Tanh").part(pointwise),
     function_row("ThresholdedRelu"),
+    row("Xor", 2, logic<different>, shape::comparison, rows::broadcast),
 };
 
 } // namespace

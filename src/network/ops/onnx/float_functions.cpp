@@ -29,10 +29,11 @@ float chosen(bool is_first, float first, float second) {
     return bits_of<float>((bits_of<std::uint32_t>(first) & mask) | (bits_of<std::uint32_t>(second) & ~mask));
 }
 
-/// e^x for x <= 0: 2^m e^r, |r| <= ln 2 / 2.
+/// e^x: 2^m e^r, |r| <= ln 2 / 2.
 inline __attribute__((always_inline)) float exponential(float x) {
-    constexpr float lowest = -104.f; // below, the result is 0
-    x = x > lowest ? x : lowest;     // also a NaN
+    constexpr float lowest = -104.f, highest = 89.f; // beyond, the result is 0 or infinite
+    x = x > lowest ? x : lowest;                     // also a NaN
+    x = x < highest ? x : highest;
     const float scaled = x * 1.44269504088896341f + 0.5f;
     auto m = static_cast<std::int32_t>(scaled);
     m -= static_cast<float>(m) > scaled; // floor
@@ -71,6 +72,65 @@ float logarithm_of_1_plus(float v) {
     return chosen(u == 1.f, v, v * (logarithm(u) / (u - 1.f)));
 }
 
+/// A number less the nearest multiple of π / 2, and that multiple.
+struct angle {
+    float rest;
+    std::int32_t quarters;
+};
+
+/// x as turns, of which 64 bits behind the point are kept: its significand times those bits of 1 / 2π that matter for its exponent.
+angle large_angle(float x) {
+    constexpr std::uint8_t bits_of_turn[] = {0,    0,    0,    0x28, 0xbe, 0x60, 0xdb, 0x93, 0x91, 0x05,
+                                             0x4a, 0x7f, 0x09, 0xd5, 0xf4, 0x7d, 0x4d, 0x37, 0x70, 0x36,
+                                             0xd8, 0xa5, 0x66, 0x4f, 0x10, 0xe4, 0x10, 0x7f};
+    const auto word = [&](std::uint32_t byte) {
+        std::uint64_t w = 0;
+        for (std::uint32_t k = 0; k < 4; k++)
+            w = w << 8 | bits_of_turn[byte + k];
+        return w;
+    };
+    const auto bits = bits_of<std::uint32_t>(x);
+    const std::uint32_t exponent = (bits >> 23) - 118, byte = exponent / 8;
+    const std::uint64_t significand = std::uint64_t{(bits & 0x7fffffu) | 0x800000u} << exponent % 8;
+    const std::uint64_t low = significand * word(byte + 7), middle = significand * word(byte + 3),
+                        turns = (significand * word(byte - 1) << 32) + middle + (low >> 32);
+    const std::uint64_t quarters = (turns + (std::uint64_t{1} << 61)) >> 62;
+    const auto rest = static_cast<std::int64_t>(turns - (quarters << 62));
+    return {static_cast<float>(static_cast<double>(rest) * 3.4061215800304255e-19), // π / 2^63
+            static_cast<std::int32_t>(quarters)};
+}
+
+angle angle_of(float x, float large) {
+    if (x >= large && x <= std::numeric_limits<float>::max())
+        return large_angle(x);
+    constexpr float to_integer = 12582912.f; // 3 · 2^22: the sum has the integer in its low bits
+    const float shifted = x * 0.636619746685028076171875f + to_integer, n = shifted - to_integer;
+    float rest = n * -1.5703125f + x; // π / 2 in four parts
+    rest = n * -0.000483989715576171875f + rest;
+    rest = n * 1.62865035235881805419921875e-07f + rest;
+    rest = n * 5.5644315544167710640977020375430583953857421875e-11f + rest;
+    return {rest, bits_of<std::int32_t>(shifted)};
+}
+
+/// A quarter turn ahead, the sine is the cosine: polynomials of either for |rest| <= π / 4.
+template <bool is_sine> float circular(float x) {
+    const angle a = angle_of(std::abs(x), is_sine ? 25966.f : 18838.f);
+    const float square = a.rest * a.rest;
+    float cosine = 2.4372266125283204019069671630859375e-05f;
+    cosine = cosine * square + -0.00138865201734006404876708984375f;
+    cosine = cosine * square + 0.041666619479656219482421875f;
+    cosine = cosine * square + -0.5f;
+    cosine = cosine * square + 1.f;
+    float sine = -0.0001959234114083702898469196984621021329076029360294342041015625f;
+    sine = sine * square + 0.00833268736556168516937947998712842584f;
+    sine = sine * square + -0.16666662039822982555035737618218f;
+    sine = sine * square * a.rest + a.rest;
+    const bool is_even = (a.quarters & 1) == 0;
+    const auto quarters = static_cast<std::uint32_t>(a.quarters) + (is_sine ? 0 : 1);
+    const std::uint32_t sign = (quarters << 30 ^ (is_sine ? bits_of<std::uint32_t>(x) : 0)) & 0x80000000u;
+    return bits_of<float>(bits_of<std::uint32_t>(is_even == is_sine ? sine : cosine) ^ sign);
+}
+
 // The functions, `last_…` for what is left of a tensor: `alpha` is the attribute, 0 where there is none.
 
 float elu(float x, float alpha) {
@@ -93,6 +153,17 @@ float softsign(float x, float) { return 1.f / (1.f + std::abs(x)) * x; }
 float thresholded_relu(float x, float alpha) { return x > alpha ? x : 0.f; }
 float ceiling(float x, float) { return std::ceil(x); }
 float floor_of(float x, float) { return std::floor(x); }
+float celu(float x, float alpha) {
+    return std::max(x, 0.f) + std::min(alpha * (exponential(x / alpha) - 1.f), 0.f);
+}
+float last_celu(float x, float alpha) {
+    return std::max(x, 0.f) + std::min(alpha * (std::exp(x / alpha) - 1.f), 0.f);
+}
+float sine(float x, float) { return circular<true>(x); }
+float last_sine(float x, float) { return std::sin(x); }
+float cosine(float x, float) { return circular<false>(x); }
+float last_cosine(float x, float) { return std::cos(x); }
+float sign_of(float x, float) { return x > 0.f ? 1.f : x < 0.f ? -1.f : x == 0.f ? 0.f : x; }
 
 using row_loop = void (*)(const float *x, float *y, dim_t count, float alpha);
 template <float (*F)(float, float), float (*Last)(float, float)>
@@ -149,10 +220,18 @@ struct named_function {
     float alpha; ///< without the attribute
 };
 constexpr named_function functions[] = {
-    {"Ceil", loop<ceiling>, 0.f},      {"Elu", loop<elu, last_elu>, 1.f},
-    {"Floor", loop<floor_of>, 0.f},    {"Log", loop<log_of, last_log>, 0.f},
-    {"Neg", loop<negative>, 0.f},      {"Softplus", loop<softplus, last_softplus>, 0.f},
-    {"Softsign", loop<softsign>, 0.f}, {"ThresholdedRelu", loop<thresholded_relu>, 1.f},
+    {"Ceil", loop<ceiling>, 0.f},
+    {"Celu", loop<celu, last_celu>, 1.f},
+    {"Cos", loop<cosine, last_cosine>, 0.f},
+    {"Elu", loop<elu, last_elu>, 1.f},
+    {"Floor", loop<floor_of>, 0.f},
+    {"Log", loop<log_of, last_log>, 0.f},
+    {"Neg", loop<negative>, 0.f},
+    {"Sign", loop<sign_of>, 0.f},
+    {"Sin", loop<sine, last_sine>, 0.f},
+    {"Softplus", loop<softplus, last_softplus>, 0.f},
+    {"Softsign", loop<softsign>, 0.f},
+    {"ThresholdedRelu", loop<thresholded_relu>, 1.f},
 };
 
 } // namespace

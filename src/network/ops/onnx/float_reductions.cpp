@@ -1,8 +1,10 @@
-// LogSoftmax, the exponentials of Softmax and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
+// LogSoftmax, the exponentials of Softmax, norms and other reductions, and InstanceNormalization with ONNX Runtime's orders of sums,
+// which no primitive has.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
@@ -116,6 +118,130 @@ private:
     exponentials powers_;
 };
 
+/// How a reduction begins, takes in an element, and ends.
+struct sum {
+    static constexpr float start = 0.f;
+    static float term(float x) { return x; }
+    static float join(float a, float b) { return a + b; }
+    static float finish(float y) { return y; }
+};
+struct sum_of_magnitudes : sum {
+    static float term(float x) { return x > 0.f ? x : -x; }
+};
+struct sum_of_squares : sum {
+    static float term(float x) { return x * x; }
+};
+struct norm : sum_of_squares {
+    static float finish(float y) { return std::sqrt(y); }
+};
+struct logarithm_of_sum : sum {
+    static float finish(float y) { return std::log(y); }
+};
+struct product : sum {
+    static constexpr float start = 1.f;
+    static float join(float a, float b) { return a * b; }
+};
+
+/// A tensor whose elements are taken in to the results that they belong to.
+struct reduced_tensor {
+    buffer src, dst;
+    memory::dims dims, strides; ///< of the source; where an element's result lies
+    dim_t count;                ///< of results
+    bool is_whole;              ///< all dimensions are reduced
+
+    /// Calls f(result, element) in the order of memory.
+    template <typename F> void for_each(const run_memory &m, const F &f) const {
+        const float *x = m.at<float>(src);
+        for_each_offset({dims.begin(), dims.end() - 1}, strides, [&](dim_t place) {
+            for (dim_t k = 0; k < dims.back(); k++)
+                f(place + k * strides.back(), *x++);
+        });
+    }
+    std::string explain() const { return "a plain loop over " + to_text(dims) + " elements"; }
+};
+
+reduced_tensor reduced_input(const lowering &l) {
+    const reduction_form form = reduction_form_of(l, data_type::f32);
+    const memory::dims &x = l.input(0).dims;
+    reduced_tensor t{l.input_buffer(0),
+                     l.output_buffer(),
+                     x,
+                     broadcast_strides(l.integers("reduced", {}), x),
+                     element_count(l.output().dims),
+                     form.kinds == "r"};
+    if (x.empty())
+        t.dims = t.strides = {1};
+    return t;
+}
+
+/// Each result takes in its elements in the order of memory, but that of all dimensions.
+template <typename F> class fold_step final : public loop_step {
+public:
+    explicit fold_step(reduced_tensor t) : t_(std::move(t)) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        float *y = m.at<float>(t_.dst);
+        if (t_.is_whole) {
+            const float *x = m.at<float>(t_.src);
+            *y = F::finish(fold_row(
+                element_count(t_.dims), 0, [&](dim_t k) { return F::term(x[k]); }, F::join));
+            return;
+        }
+        std::fill_n(y, t_.count, F::start);
+        t_.for_each(m, [&](dim_t i, float x) { y[i] = F::join(y[i], F::term(x)); });
+        for (dim_t i = 0; i < t_.count; i++)
+            y[i] = F::finish(y[i]);
+    }
+    std::string explain() const override { return t_.explain(); }
+
+private:
+    reduced_tensor t_;
+};
+
+/// The logarithm of a sum of exponentials, less the largest finite element before. If the first element is infinite, 0 counts as
+/// one; where all dimensions are reduced, a largest element that is infinite is the result.
+class log_sum_exp_step final : public loop_step {
+public:
+    log_sum_exp_step(const lowering &l, reduced_tensor t)
+        : t_(std::move(t)), largest_(l.scratch(memory::desc({t_.count}, data_type::f32, format_tag::x))) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        float *y = m.at<float>(t_.dst), *largest = m.at<float>(largest_);
+        if (t_.is_whole) {
+            const float *x = m.at<float>(t_.src);
+            *largest = fold_row(
+                element_count(t_.dims), 0, [&](dim_t k) { return x[k]; },
+                [](float a, float b) { return b > a ? b : a; });
+            if (std::isinf(*largest)) {
+                *y = *largest;
+                return;
+            }
+        } else {
+            std::fill_n(y, t_.count, 0.f); // 1 where an element has been there
+            t_.for_each(m, [&](dim_t i, float x) {
+                if (y[i] == 0.f)
+                    largest[i] = std::isinf(x) ? 0.f : x;
+                else if (!std::isinf(x) && !std::isnan(x))
+                    largest[i] = x < largest[i] ? largest[i] : x;
+                y[i] = 1.f;
+            });
+        }
+        std::fill_n(y, t_.count, 0.f);
+        t_.for_each(m, [&](dim_t i, float x) {
+            if (x != -infinity)
+                y[i] += std::exp(x - largest[i]);
+        });
+        for (dim_t i = 0; i < t_.count; i++)
+            y[i] = std::log(y[i]) + largest[i];
+    }
+    std::string explain() const override { return t_.explain(); }
+
+private:
+    reduced_tensor t_;
+    buffer largest_;
+};
+
 /// Each channel of each image minus its mean, over its deviation.
 class instance_normalization final : public loop_step {
 public:
@@ -175,13 +301,31 @@ std::unique_ptr<step> lower_exponentials(const lowering &l) {
     return std::make_unique<exponentials_step>(l, md, axis);
 }
 
+template <typename F> std::unique_ptr<step> lower_fold(const lowering &l) {
+    return std::make_unique<fold_step<F>>(reduced_input(l));
+}
+
+std::unique_ptr<step> lower_log_sum_exp(const lowering &l) {
+    return std::make_unique<log_sum_exp_step>(l, reduced_input(l));
+}
+
 using namespace row_words;
+
+constexpr row reduction_row(const char *name, row::lowering_function lower) {
+    return row(name, {1, 2}, lower, shape::reduce, rows::reduce);
+}
 
 constexpr row onnx_float_reductions_rows[] = {
     row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
+    reduction_row("ReduceL1", lower_fold<sum_of_magnitudes>),
+    reduction_row("ReduceL2", lower_fold<norm>),
+    reduction_row("ReduceLogSum", lower_fold<logarithm_of_sum>),
+    reduction_row("ReduceLogSumExp", lower_log_sum_exp),
+    reduction_row("ReduceProd", lower_fold<product>),
+    reduction_row("ReduceSumSquare", lower_fold<sum_of_squares>),
 };
 
 } // namespace

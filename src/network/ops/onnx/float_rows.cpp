@@ -160,17 +160,18 @@ std::unique_ptr<step> lower_batch_normalization(const lowering &l) {
     return std::make_unique<batch_normalization_step>(l, dense_desc(x), channels);
 }
 
-std::unique_ptr<step> lower_arg_max(const lowering &l) {
+template <bool is_smallest> std::unique_ptr<step> lower_arg_extreme(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32});
     const bool takes_last = l.integer("select_last_index", 0) != 0;
     return make_arg_extreme(l, axis_among(l.integer("axis", 0), x.dims.size()),
-                            {false, takes_last, x.dims.size() == 1 && !takes_last});
+                            {is_smallest, takes_last, x.dims.size() == 1 && !takes_last});
 }
 
 using namespace row_words;
 
 constexpr row onnx_float_rows_rows[] = {
-    row("ArgMax", 1, lower_arg_max, shape::arg_max, rows::inner_axis_or_first).int64(),
+    row("ArgMax", 1, lower_arg_extreme<false>, shape::arg_max, rows::inner_axis_or_first).int64(),
+    row("ArgMin", 1, lower_arg_extreme<true>, shape::arg_max, rows::inner_axis_or_first).int64(),
     row("BatchNormalization", 5, lower_batch_normalization, shape::same, rows::last_axis).sizes(flow::first),
     row("LayerNormalization", {2, 3}, lower_layer_normalization, shape::layer_normalization,
         rows::inner_axis_or_last)

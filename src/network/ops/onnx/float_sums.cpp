@@ -2,7 +2,6 @@
 // lanes, rows one after the other, or four rows at a time. Plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "network/graph/index_walk.hpp"
@@ -190,38 +189,6 @@ private:
     bool is_wide_;
 };
 
-/// Square roots of sums of squares: over lanes where all dimensions are reduced, else in the order of memory.
-class float_norms final : public loop_step {
-public:
-    float_norms(const lowering &l, bool has_lanes)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
-          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
-          count_(element_count(l.output().dims)), has_lanes_(has_lanes) {}
-
-    void run(const stream &, const run_memory &m) const override {
-        const float *x = m.at<float>(src_);
-        float *y = m.at<float>(dst_);
-        if (has_lanes_) {
-            *y = std::sqrt(sum_of_row(element_count(dims_), 0, [&](dim_t k) { return x[k] * x[k]; }));
-            return;
-        }
-        std::fill_n(y, count_, 0.f);
-        for_each_offset({dims_.begin(), dims_.end() - 1}, strides_, [&](dim_t place) {
-            for (dim_t k = 0; k < dims_.back(); k++, x++)
-                y[place + k * strides_.back()] += *x * *x;
-        });
-        for (dim_t i = 0; i < count_; i++)
-            y[i] = std::sqrt(y[i]);
-    }
-    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
-
-private:
-    buffer src_, dst_;
-    memory::dims dims_, strides_;
-    dim_t count_;
-    bool has_lanes_;
-};
-
 /// Axes as the operator has them, since also a dimension of 1 that is reduced decides.
 std::vector<bool> reduced_dimensions(const lowering &l) {
     const std::size_t rank = l.input(0).dims.size();
@@ -260,13 +227,6 @@ template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) 
     if (is_integer)
         return std::make_unique<integer_sums>(l);
     return std::make_unique<float_sums>(l, form, is_mean);
-}
-
-std::unique_ptr<step> reduce_by_norm(const lowering &l) {
-    const reduction_form form = reduction_form_of(l, data_type::f32);
-    if (l.input(0).dims.empty())
-        refuse("input 0 has no dimensions");
-    return std::make_unique<float_norms>(l, form.kinds == "r");
 }
 
 /// Rows of floats begin where vectors do, or are not added up over lanes; a single one has another order than several.
@@ -347,7 +307,6 @@ constexpr row onnx_float_sums_rows[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool, shape::global_pooling, rows::windows)
         .becomes(form::unary, "QLinearGlobalAveragePool")
         .sizes(flow::windows),
-    row("ReduceL2", {1, 2}, reduce_by_norm, shape::reduce, rows::reduce),
     row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, sums_keep_rows).use(aliased_or_persistent),
     row("ReduceSum", {1, 2}, reduce_by_sums<false>, shape::reduce, sums_keep_rows)
         .arithmetic()

@@ -1,4 +1,4 @@
-// ONNX Runtime's SkipLayerNormalization and EmbedLayerNormalization, which sum first and then normalize rows by formulas of
+// ONNX Runtime's SkipLayerNormalization, also simplified, and EmbedLayerNormalization, which sum first and then normalize rows by formulas of
 // their own: element after element, so that the rows of a block are computed side by side.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
@@ -13,7 +13,7 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t rows_at_a_time = 8;
+constexpr std::size_t rows_at_a_time = 8, no_input = static_cast<std::size_t>(-1);
 using row_numbers = std::array<float, rows_at_a_time>;
 using row_pointers = std::array<const float *, rows_at_a_time>; ///< the last row may be there several times
 
@@ -44,6 +44,15 @@ row_moments summed_moments(const row_pointers &x, dim_t n) {
     for (dim_t i = 0; i < n; i++)
         for (std::size_t r = 0; r < rows_at_a_time; r++)
             m.squares[r] += (x[r][i] - m.mean[r]) * (x[r][i] - m.mean[r]);
+    return m;
+}
+
+/// Of squares alone, without a mean.
+row_moments plain_moments(const row_pointers &x, dim_t n) {
+    row_moments m{};
+    for (dim_t i = 0; i < n; i++)
+        for (std::size_t r = 0; r < rows_at_a_time; r++)
+            m.squares[r] += x[r][i] * x[r][i];
     return m;
 }
 
@@ -91,7 +100,7 @@ void normalize_rows(const float *x, float *y, dim_t rows, dim_t n, const row_ope
 }
 
 /// A sum by primitives, then its rows.
-class skip_normalization_step final : public step {
+template <bool is_simplified> class skip_normalization_step final : public step {
 public:
     skip_normalization_step(primitive_step sums, buffer sum, buffer dst, std::optional<buffer> means, dim_t n,
                             row_operands operands)
@@ -102,7 +111,8 @@ public:
     void run(const stream &s, const run_memory &m) const override {
         sums_.run(s, m);
         normalize_rows(m.at<float>(sum_), m.at<float>(dst_), element_count(sum_.get_desc().dims()) / n_, n_,
-                       operands_, m, updated_moments, means_ ? m.at<float>(*means_) : nullptr);
+                       operands_, m, is_simplified ? plain_moments : updated_moments,
+                       means_ ? m.at<float>(*means_) : nullptr);
     }
     std::string implementation() const override { return sums_.implementation() + " + loop"; }
     std::string explain() const override { return sums_.explain() + "\na plain loop over blocks of rows"; }
@@ -181,26 +191,38 @@ private:
     row_operands operands_;
 };
 
-/// Y of input + skip + bias; means and the sum may be outputs, too.
-std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
-    constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, means_output = 1, sum_output = 3;
-    need_only_outputs(l, {means_output, sum_output});
+/// Y of input + skip + bias; means and the sum may be outputs, too. A skip without the batch serves all of it. The simplified one
+/// has neither means nor a shift.
+template <bool is_simplified> std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
+    constexpr std::size_t skip = 1, gamma = 2, beta = is_simplified ? no_input : 3,
+                          bias = is_simplified ? 3 : 4, means_output = 1, sum_output = 3;
+    if (is_simplified)
+        need_only_outputs(l, {sum_output});
+    else
+        need_only_outputs(l, {means_output, sum_output});
     const tensor &x = l.input(0, {data_type::f32});
     need_equal_dims(x, l.output(0, {data_type::f32}));
-    if (l.input(skip, {data_type::f32}).dims != x.dims || x.dims.size() < 2)
-        refuse("input " + to_text(x.dims) + " and skip " + to_text(l.input(skip).dims) + " differ in shape");
+    const memory::dims &of_skip = l.input(skip, {data_type::f32}).dims;
+    const bool serves_all = x.dims.size() == 3 && (of_skip == memory::dims{1, x.dims[1], x.dims[2]} ||
+                                                   of_skip == memory::dims{x.dims[1], x.dims[2]});
+    if ((of_skip != x.dims && !serves_all) || x.dims.size() < 2)
+        refuse("input " + to_text(x.dims) + " and skip " + to_text(of_skip) + " differ in shape");
     const dim_t n = x.dims.back();
     if (n < 1)
         refuse("input " + to_text(x.dims) + " has empty rows");
     if (l.get_node().outputs.size() > sum_output && l.output(sum_output, {data_type::f32}).dims != x.dims)
         refuse("output 3 is not " + to_text(x.dims));
-    const memory::desc md({element_count(x.dims) / std::max<dim_t>(n, 1), n}, data_type::f32, format_tag::nc),
-        row({1, n}, data_type::f32, format_tag::nc);
+    const auto desc_of = [&](dim_t batch, dim_t rows) {
+        return memory::desc({batch, rows, n}, data_type::f32, format_tag::abc);
+    };
+    const dim_t rows = element_count(x.dims) / n, batch = serves_all ? x.dims[0] : 1;
+    const memory::desc md = desc_of(batch, rows / std::max<dim_t>(batch, 1)), row = desc_of(1, 1),
+                       skip_md = desc_of(1, rows / std::max<dim_t>(batch, 1));
     const buffer sum = l.get_node().outputs.size() > sum_output ? l.output_buffer(sum_output).seen_through(md)
                                                                 : l.scratch(md);
     primitive_attr attr;
     arguments args{{OCTET_ARG_SRC_0, l.input_buffer(0, md)},
-                   {OCTET_ARG_SRC_1, l.input_buffer(skip, md)},
+                   {OCTET_ARG_SRC_1, l.input_buffer(skip, skip_md)},
                    {OCTET_ARG_DST, sum}};
     if (l.has_input(bias)) {
         post_ops ops;
@@ -209,16 +231,16 @@ std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
         args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(bias, row);
     }
     primitive_step sums;
-    sums.add(binary::primitive_desc({algorithm::binary_add, md, md, md}, attr, l.get_engine()), args);
+    sums.add(binary::primitive_desc({algorithm::binary_add, md, skip_md, md}, attr, l.get_engine()), args);
     std::optional<buffer> means;
-    if (l.get_node().outputs.size() > means_output &&
+    if (!is_simplified && l.get_node().outputs.size() > means_output &&
         is_read(l.get_graph(), l.get_node().outputs[means_output])) {
         if (element_count(l.output(means_output, {data_type::f32}).dims) * n != element_count(x.dims))
             refuse("output 1 is not one number for each row of " + to_text(x.dims));
         means = l.output_buffer(means_output);
     }
-    return std::make_unique<skip_normalization_step>(std::move(sums), sum, l.output_buffer(0), means, n,
-                                                     operands_of(l, gamma, beta, n));
+    return std::make_unique<skip_normalization_step<is_simplified>>(std::move(sums), sum, l.output_buffer(0),
+                                                                    means, n, operands_of(l, gamma, beta, n));
 }
 
 /// Words, positions and, if they are given, segments.
@@ -274,8 +296,12 @@ constexpr row onnx_normalization_rows[] = {
         embedding_keeps_rows)
         .in(domains::microsoft)
         .sizes(flow::rows),
-    row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization, shape::skip_layer_normalization,
-        rows::broadcast)
+    row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization<false>,
+        shape::skip_layer_normalization, rows::broadcast)
+        .in(domains::microsoft)
+        .sizes(flow::first),
+    row("SkipSimplifiedLayerNormalization", {3, 4}, lower_skip_layer_normalization<true>,
+        shape::skip_layer_normalization, rows::broadcast)
         .in(domains::microsoft)
         .sizes(flow::first),
 };

@@ -104,6 +104,8 @@ operator_rows onnx_float_products_operators();
 operator_rows onnx_float_reductions_operators();
 operator_rows onnx_float_rows_operators();
 operator_rows onnx_float_sums_operators();
+operator_rows onnx_indices_operators();
+operator_rows onnx_lines_operators();
 operator_rows onnx_moving_operators();
 operator_rows onnx_normalization_operators();
 operator_rows onnx_pool_operators();

@@ -42,6 +42,7 @@ constexpr row onnx_replaced_rows[] = {
     row("FastGelu", {1, 2}, nullptr, shape::same, rows::broadcast).in(domains::microsoft).sizes(flow::first),
     row("FusedConv", {2, any}).internal().sizes(flow::windows),
     row("FusedGemm", {2, any}).internal().sizes(flow::gemm),
+    row("Mish", 1),
     row("MultiHeadAttention", {1, 10}, nullptr, shape::multi_head_attention, rows_of_several_stay)
         .in(domains::microsoft)
         .sizes(flow::rows),

@@ -83,6 +83,10 @@ private:
             return squeeze(n, y);
         case size_flow::gathered:
             return gather(n, y);
+        case size_flow::indices:
+            return index(n, 0, y);
+        case size_flow::named_blocks:
+            return index(n, 1, y);
         case size_flow::expanded:
             return expand(n, y);
         case size_flow::concatenated:
@@ -166,6 +170,16 @@ private:
     void same(const node &n, int y) {
         const symbols x = all_[at(input(n, 0))];
         x.size() == all_[at(y)].size() ? all_[at(y)].assign(x) : lose(y);
+    }
+
+    /// The dimensions of the indices, without `last` ones, then the innermost of the first input.
+    void index(const node &n, std::size_t last, int y) {
+        const symbols x = all_[at(input(n, 0))], indices = all_[at(input(n, 1))], result = all_[at(y)];
+        if (indices.size() < last || indices.size() - last > result.size() ||
+            result.size() - (indices.size() - last) > x.size())
+            return lose(y);
+        for (std::size_t d = 0; d < result.size(); d++)
+            result[d] = d < indices.size() - last ? indices[d] : x[x.size() - result.size() + d];
     }
 
     void multiply(const node &n, int a, int b, int y) {

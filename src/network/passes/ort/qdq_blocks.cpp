@@ -10,15 +10,38 @@
 namespace octet::model::ort {
 namespace {
 
-/// A constant matrix of 8-bit codes that one node reads, with one scale or one per column, which nothing else reads.
+/// Blocks of rows that have scales of their own; 0: there are none. ONNX Runtime takes those of powers of two.
+std::int64_t block_size(const ort_graph &g, int dq) {
+    const auto size = g.attribute<std::int64_t>(dq, "block_size", 0);
+    const bool fits = size >= 16 && size <= 256 && (size & (size - 1)) == 0;
+    return size == 0 || fits ? size : -1;
+}
+
+/// What DequantizeLinear reads if blocks of rows have scales.
+std::optional<quantized> read_in_blocks(const ort_graph &g, int dq) {
+    const quantized q = g.read(dq);
+    const auto size = block_size(g, dq);
+    if (size <= 0 || g.attribute<std::int64_t>(dq, "axis", 1) != 0 || g.rank(q.codes) != 2 ||
+        !g.is_constant(q.scale) || g.type(q.scale) != data_type::f32 ||
+        g.dims(q.scale) != memory::dims{(g.size(q.codes, 0) + size - 1) / size, g.size(q.codes, 1)} ||
+        (q.zero_point >= 0 && !g.is_constant(q.zero_point)))
+        return {};
+    return q;
+}
+
+/// A constant matrix of 8-bit codes that one node reads, with one scale, one per column, or some per column for blocks of
+/// rows, which nothing else reads.
 std::optional<quantized> matrix_of_codes(ort_graph &g, int t) {
-    const auto q = g.dequantized(t);
+    const int dq = g.writer(t, "DequantizeLinear");
+    const bool has_blocks = dq >= 0 && block_size(g, dq) != 0;
+    const auto q = has_blocks ? read_in_blocks(g, dq) : g.dequantized(t);
     if (!q || g.only_consumer(t) < 0 || !g.is_constant(q->codes) || !is_code(g.type(q->codes)) ||
         g.rank(q->codes) != 2 || g.consumers(q->codes).size() != 1 || g.readers_of_constant(q->scale) != 1)
         return {};
     const memory::dims &scales = g.dims(q->scale);
     const bool has_columns = scales == memory::dims{g.size(q->codes, 1)} && q->axis == 1;
-    if (!(scales.empty() || has_columns) || (q->zero_point >= 0 && g.dims(q->zero_point) != scales))
+    if (!(scales.empty() || has_columns || has_blocks) ||
+        (q->zero_point >= 0 && g.dims(q->zero_point) != scales))
         return {};
     if (q->zero_point < 0 && !g.has_inputs(g.producer(t), 2))
         return {};
@@ -47,7 +70,10 @@ void form_product_of_blocks(ort_graph &g, int i) {
     const std::vector<int> &readers = g.consumers(g.output(i));
     if (std::any_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "QuantizeLinear"); }))
         return;
+    const std::int64_t size = block_size(g, g.writer(g.input(i, 1), "DequantizeLinear"));
     g.become(i, "MatMulNBits", {x, w->codes, w->scale, w->zero_point, bias});
+    if (size > 0)
+        g.set_attribute(i, "block_size", size);
 }
 
 /// A row that is added to the product.
