@@ -126,5 +126,10 @@ for (const channels of [16, 20])
                     const x = g.input([1, channels, 5, 6], [undefined, open]);
                     return ends[end](g, before ? g.same(before, x) : x);
                 });
+for (const open of [[], ['n']])
+    add(`enlarged_sum_${open}`, 17, (g) => {
+        const x = g.input([1, 16, 12, 12], open), half = g.conv(x, 16, {k: 3, stride: 2, pad: 1});
+        return g.two('Add', g.enlarged(half, {mode: 'nearest', coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor'}), g.conv(x, 16));
+    });
 
 module.exports = all;

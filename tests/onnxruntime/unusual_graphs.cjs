@@ -35,6 +35,11 @@ function computed_constant() {
     return finished(g, ...[given, computed].map((c) => g.node('Tanh', [g.node('Mul', [x, c], [2, 3])], [2, 3])));
 }
 
+function flat_leaky_relu() {
+    const g = new graph(16), x = g.input([2, 5]);
+    return finished(g, g.node('LeakyRelu', [x], [2, 5], {alpha: {float: 0}}));
+}
+
 /// Products, a convolution and a norm with initialisers that a caller may replace.
 function replaceable() {
     const g = new graph(17), x = g.input([3, 300]), image = g.input([1, 4, 6, 6]);
@@ -324,6 +329,7 @@ module.exports = [
     {name: 'nodes_reversed', graph: () => layers((nodes) => [...nodes].reverse())},
     {name: 'nodes_interleaved', graph: () => layers((nodes) => [...nodes.filter((_, i) => i % 2), ...nodes.filter((_, i) => i % 2 === 0)])},
     {name: 'computed_constant', graph: computed_constant},
+    {name: 'flat_leaky_relu', graph: flat_leaky_relu},
     {name: 'replaceable', graph: replaceable},
     ...[true, false].map((is_replaceable) => ({name: `unsqueezed_${is_replaceable}`, graph: () => unsqueezed_bias(is_replaceable)})),
     {name: 'normalization_behind_moves', graph: () => moved_normalization(13, [flat, turned])},

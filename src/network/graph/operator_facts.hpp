@@ -97,6 +97,7 @@ enum class size_flow {
     named_blocks, ///< those of the indices but the last, then what they do not name of input 0
     expanded,
     concatenated,
+    resized, ///< none: only sizes that the file has
     lost
 };
 

@@ -144,6 +144,15 @@ void split_selu(ort_graph &g) {
     });
 }
 
+/// A LeakyRelu whose slope is 0 keeps -0; the primitive is a Relu then.
+void split_flat_leaky_relu(ort_graph &g) {
+    g.for_each("LeakyRelu", [&](int i) {
+        constexpr float usual_alpha = 0.01f;
+        if (g.is_float(g.input(i, 0)) && g.attribute(i, "alpha", usual_alpha) == 0.f)
+            g.become(i, "PRelu", {g.input(i, 0), g.add_floats("slope", {}, {0.f})});
+    });
+}
+
 /// Gemm's sums begin with beta times C.
 void scale_summand(ort_graph &g) {
     g.for_each("Gemm", [&](int i) {
@@ -295,8 +304,8 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
         }
     };
     split_attention(g);
-    take({split_products, widen_codes, split_gelu, split_selu, fuse_hard_swish, scale_summand,
-          fuse_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs});
+    take({split_products, widen_codes, split_gelu, split_selu, split_flat_leaky_relu, fuse_hard_swish,
+          scale_summand, fuse_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs});
     compute_constants(g, evaluate);
     take({note_images_in_blocks, begin_with_summands});
 }

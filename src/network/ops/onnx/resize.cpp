@@ -389,7 +389,7 @@ constexpr row onnx_resize_rows[] = {
     row("Resize", {2, 4}, lower_resize, resize_shape, resize_keeps_rows)
         .by_opset()
         .dims_from(1)
-        .sizes(flow::first_broadcast),
+        .sizes(flow::resized),
 };
 
 } // namespace

@@ -91,6 +91,8 @@ private:
             return expand(n, y);
         case size_flow::concatenated:
             return concatenation(n, y);
+        case size_flow::resized:
+            return resize(n, y);
         case size_flow::lost:
             return lose(y);
         }
@@ -111,6 +113,14 @@ private:
         if (a_symbol == known || b_symbol == known)
             return known; // the other one must be that or 1
         return a_symbol == b_symbol ? a_symbol : unknown;
+    }
+
+    /// Sizes that are not given are multiplied by factors, which ONNX Runtime does with numbers alone.
+    void resize(const node &n, int y) {
+        constexpr std::size_t sizes = 3;
+        const symbols x = all_[at(input(n, 0))];
+        for (std::size_t d = 0; d < all_[at(y)].size(); d++)
+            all_[at(y)][d] = input(n, sizes) >= 0 || (d < x.size() && x[d] == known) ? known : unknown;
     }
 
     /// The first so many inputs are broadcast.
