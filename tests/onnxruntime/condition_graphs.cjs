@@ -285,4 +285,41 @@ add('expanded_for_each_image', 17, (g) => {
     return g.same('LayerNormalization', z, {}, g.floats([8]), g.floats([8]));
 });
 
+/// Positions up to an open length: of a Slice to a computed end nothing is known, of the rows that they choose the last size alone.
+const positions = (g, ids, table) => {
+    const up_to = g.node('Slice', [g.constant('s64', [1, 8], [0, 1, 2, 3, 4, 5, 6, 7]), g.integers([0]), listed(g, size_at(g, ids, 1)), g.integers([1])], [1, 4]);
+    return g.node('Gather', [table, up_to], [1, 4, 8]);
+};
+for (const opset of [11, 13, 20]) {
+    add(`positions_${opset}`, opset, (g) => {
+        const ids = g.input([2, 4], ['batch', 'length']), rows = positions(g, ids, g.floats([8, 8]));
+        const first = g.node('Concat', [listed(g, size_at(g, rows, 0)), g.integers([-1]), g.integers([2, 4])], [4], {axis: 0});
+        const last = g.node('Concat', [listed(g, size_at(g, rows, 0)), g.integers([-1]), g.integers([8])], [3], {axis: 0});
+        const heads = g.moved(g.node('Reshape', [rows, first], [1, 4, 2, 4]), [0, 2, 1, 3]);
+        return g.node('Reshape', [g.moved(heads, [0, 2, 1, 3]), last], [1, 4, 8]);
+    });
+    add(`positions_added_${opset}`, opset, (g) => {
+        const ids = g.input([2, 4], ['batch', 'length']), x = g.input([2, 4, 2, 4], ['batch']), y = g.input([2, 4, 8], ['batch']);
+        const sum = g.two('Add', y, positions(g, ids, g.floats([8, 8])));
+        const list = g.node('Concat', [listed(g, size_at(g, sum, 0)), g.integers([-1]), g.integers([8])], [3], {axis: 0});
+        return gelu(g, g.two('Add', g.floats([16]), g.matmul(g.node('Reshape', [x, list], [2, 4, 8]), g.floats([8, 16]))));
+    });
+}
+/// A tensor of known sizes that takes those of another one.
+add('split_of_computed_sizes', 21, (g) => {
+    const x = g.input([2, 8, 4, 4], ['batch']), y = g.input([1, 4, 2, 4, 4]), shape = shape_of(g, x);
+    const at = (d) => g.node('Gather', [shape, g.integers([d])], [1], {axis: 0});
+    const z = g.node('Reshape', [y, g.node('Concat', [g.integers([0]), g.integers([8]), at(2), at(3)], [4], {axis: 0})], [1, 8, 4, 4]);
+    const part = (from, to) => g.node('Slice', [z, g.integers([from]), g.integers([to]), g.integers([1])], [1, 4, 4, 4]);
+    return g.node('Concat', [part(0, 4), g.same('Tanh', part(4, 8))], [1, 8, 4, 4], {axis: 1});
+});
+/// Two views of what one pair gives have one list of sizes, and each a DequantizeLinear of its own.
+add('heads_of_one_pair', 13, (g) => {
+    const parameters = [g.constant('f32', [], [0.03]), g.constant('u8', [], [128])], x = g.input([1, 4, 8], [, 's']);
+    const y = g.node('DequantizeLinear', [g.node('QuantizeLinear', [x, ...parameters], [1, 4, 8]), ...parameters], [1, 4, 8]);
+    const sizes = [listed(g, size_at(g, y, 0)), listed(g, size_at(g, y, 1)), g.integers([2]), g.integers([-1])];
+    const heads = (order, dims) => g.node('Transpose', [g.node('Reshape', [y, g.node('Concat', sizes, [4], {axis: 0})], [1, 4, 2, 4])], dims, {perm: order});
+    return g.matmul(heads([0, 2, 1, 3], [1, 2, 4, 4]), heads([0, 2, 3, 1], [1, 2, 4, 4]));
+});
+
 module.exports = all;

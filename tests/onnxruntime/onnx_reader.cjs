@@ -1,4 +1,5 @@
-// Reads which operators an .onnx model has that its outputs depend on (protobuf by hand: no package is needed).
+// Reads which operators an .onnx model has that its outputs depend on by more than sizes: what Shapes alone read is left out, since
+// Octet runs none of it (protobuf by hand: no package is needed).
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
@@ -46,7 +47,7 @@ function operators_of(model) {
     const left = [];
     for (const node of nodes.reverse()) // readers come after their writers
         if (node.outputs.some((t) => needed.has(t))) {
-            node.inputs.forEach((t) => t && needed.add(t));
+            if (node.op !== 'Shape') node.inputs.forEach((t) => t && needed.add(t));
             left.unshift(node.op);
         }
     return left;

@@ -72,12 +72,11 @@ struct integer_facts {
     const char *type_attribute = nullptr; ///< the attribute that says their type instead
 };
 
-/// Which dimensions of the output of an ONNX operator follow from the values of its inputs: all of them, or those that a
-/// constant input of axes lists.
+/// Which inputs of an ONNX operator tell the dimensions of its output by their values. Shape inference knows none of them where it does
+/// not know such a value, though a Slice lists axes.
 struct dims_from_values {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t first = none; ///< the first of such inputs; those behind it have such values, too
-    std::size_t axes = none;  ///< the input of axes
 };
 
 /// How the sizes that a file leaves open go from the inputs of an ONNX operator to its output (passes/ort/open_sizes.cpp).
@@ -213,8 +212,8 @@ public:
     constexpr operator_facts typed_by(const char *attribute) const {
         return with_integers(&integer_facts::type_attribute, attribute);
     }
-    constexpr operator_facts dims_from(std::size_t first, std::size_t axes = dims_from_values::none) const {
-        return with(&operator_facts::dims, dims_from_values{first, axes});
+    constexpr operator_facts dims_from(std::size_t first) const {
+        return with(&operator_facts::dims, dims_from_values{first});
     }
     constexpr operator_facts sums(summed_products p) const { return with(&operator_facts::products, p); }
     constexpr operator_facts sizes(size_flow f) const { return with(&operator_facts::flow, f); }

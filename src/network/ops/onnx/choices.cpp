@@ -313,7 +313,7 @@ constexpr row onnx_choices_rows[] = {
     row("Slice", {1, 5}, lower_slice, slice_shape, slice_keeps_rows)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::compares)
-        .dims_from(1, 3)
+        .dims_from(1)
         .known_numbers(known_slice)
         .sizes(flow::first_broadcast),
     row("Split", {1, 2}, lower_split, split_shape, rows::inner_axis_or_first).sizes(flow::first_broadcast),

@@ -18,20 +18,6 @@ bool is_any(const std::vector<int> &inputs, std::size_t first, const std::set<in
                                                 inputs.end(), [&](int t) { return tensors.count(t) != 0; });
 }
 
-/// The axes that an input lists, if it is constant; all there are otherwise.
-std::vector<std::int64_t> listed_axes(const graph &g, const node &n, std::size_t input, std::size_t rank) {
-    std::vector<std::int64_t> axes;
-    const int given = n.inputs.size() > input ? n.inputs[input] : -1;
-    if (given >= 0 && g.tensors[static_cast<std::size_t>(given)].is_constant &&
-        g.tensors[static_cast<std::size_t>(given)].type == data_type::s32) {
-        const auto values = values_of<std::int32_t>(g.tensors[static_cast<std::size_t>(given)]);
-        return {values.begin(), values.end()};
-    }
-    for (std::size_t d = 0; d < rank; d++)
-        axes.push_back(static_cast<std::int64_t>(d));
-    return axes;
-}
-
 bool is_known(const graph &g, int t) {
     const tensor &x = g.tensors.at(static_cast<std::size_t>(t));
     return !x.is_constant && !x.data.empty();
@@ -99,9 +85,11 @@ public:
         for (const node &n : g.nodes) {
             std::vector<int> inputs;
             for (const int t : n.inputs)
-                inputs.push_back(number_of(t));
+                inputs.push_back(number_of_read(t));
             std::vector<const node *> &readers = readers_[inputs];
             readers.push_back(&n);
+            if (n.op == "DequantizeLinear" && !n.outputs.empty())
+                dequantized_.insert(n.outputs[0]);
             for (std::size_t k = 0; k < n.outputs.size(); k++)
                 if (n.outputs[k] >= 0)
                     numbers_[n.outputs[k]] =
@@ -126,7 +114,12 @@ public:
 private:
     static constexpr std::int64_t most_elements = 8;
 
+    /// A DequantizeLinear is there for each reader, and each has values of its own (EnsureUniqueDQForNodeUnit).
+    int number_of_read(int t) { return dequantized_.count(t) != 0 ? --last_own_ : number_of(t); }
+
     const graph &g_;
+    int last_own_ = -1; ///< below what an absent input has
+    std::set<int> dequantized_;
     std::map<int, int> numbers_;
     std::map<std::vector<int>, std::vector<const node *>> readers_; ///< by the numbers of what they read
     std::map<std::tuple<data_type, memory::dims, std::string>, int> constants_;
@@ -248,15 +241,10 @@ std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts 
             for (std::size_t d = 0; d < rank; d++)
                 open[d] = open[d] || found->second[d];
         }
-    const dims_from_values &dims = facts.dims;
-    if (dims.first == dims_from_values::none || !is_any(n.inputs, dims.first, sized.tensors))
+    const std::size_t first = facts.dims.first;
+    if (first == dims_from_values::none || !is_any(n.inputs, first, sized.tensors))
         return open;
-    open.resize(rank);
-    const auto all = static_cast<std::int64_t>(rank);
-    for (const std::int64_t axis : listed_axes(g, n, dims.axes, rank))
-        if (axis >= -all && axis < all)
-            open[static_cast<std::size_t>(axis < 0 ? axis + all : axis)] = true;
-    return open;
+    return std::vector<bool>(rank, true);
 }
 
 sized_constants fold_integers(graph &g) {

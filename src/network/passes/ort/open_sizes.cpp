@@ -36,7 +36,10 @@ public:
             lose_dims(t, open);
         for (const node &n : g_.nodes) {
             const operator_facts &facts = facts_of("onnx", n.op);
-            if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return is_open(t); }))
+            const bool is_to_open_sizes =
+                facts.flow == size_flow::reshaped && input(n, 1) >= 0 && is_of_open_sizes(input(n, 1));
+            if (is_to_open_sizes ||
+                std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return is_open(t); }))
                 for (const int t : n.outputs)
                     if (t >= 0)
                         follow(n, facts, t);
