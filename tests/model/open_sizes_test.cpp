@@ -51,6 +51,27 @@ b sum_of_two(bool is_shared) {
     return m;
 }
 
+TEST(OpenSizes, MayBeTheInnerSizeOfAProduct) {
+    b m;
+    m.input<float>("x", {-1, 3});
+    m.constant<float>("w", {17, 1}, std::vector<float>(17, 1.f)); // a size that no list of likely ones has
+    b::set(m.node("Gemm", {"x", "w"}, {"y"}), "transA", std::int64_t{1});
+    m.output("y");
+    const std::vector<std::uint8_t> bytes = m.finish();
+    const auto with = [&](dim_t rows) {
+        network_options options;
+        options.shapes = {{"x", {rows, 3}}};
+        network net(bytes.data(), bytes.size(), "open.onnx", options);
+        net.run();
+        return net.output().dims();
+    };
+    EXPECT_EQ(with(17), (dims{3, 1}));
+    EXPECT_NE(refusal([&] { with(16); }).find("matrices 3x16 and 17x1 do not fit"), std::string::npos);
+    const std::string none = refusal([&] { network(bytes.data(), bytes.size(), "open.onnx").run(); });
+    EXPECT_NE(none.find("none is given"), std::string::npos) << none;
+    EXPECT_NE(none.find("options batch, shapes and dimensions give one"), std::string::npos) << none;
+}
+
 TEST(OpenSizes, FollowTheInput) {
     const encoder e(true);
     network net = made(e);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "network/graph/file.hpp"
@@ -184,17 +185,31 @@ private:
     }
 
     bool fits_another_size() {
-        constexpr dim_t largest = 1 << 12, all_up_to = 16;
-        for (dim_t size = 2; size <= largest; size = size < all_up_to ? size + 1 : 2 * size) {
+        const std::set<dim_t> sizes = likely_sizes();
+        return std::any_of(sizes.begin(), sizes.end(), [&](dim_t size) {
             if (!set_open_first_dimensions(size))
                 return false;
             try {
                 infer_shapes(g_);
                 return true;
             } catch (const error &) { // neither
+                return false;
             }
-        }
-        return false;
+        });
+    }
+
+    /// Small sizes, powers of two, and those that inputs and constants have, as matrices must fit together.
+    std::set<dim_t> likely_sizes() const {
+        constexpr dim_t largest = 1 << 12, all_up_to = 16;
+        constexpr std::size_t at_most = 100; // of a large file
+        std::set<dim_t> sizes;
+        for (dim_t size = 2; size <= largest; size = size < all_up_to ? size + 1 : 2 * size)
+            sizes.insert(size);
+        for (const tensor &t : g_.tensors)
+            for (const dim_t size : t.dims)
+                if (sizes.size() < at_most && size > 1)
+                    sizes.insert(size);
+        return sizes;
     }
 
     /// False if there are none.

@@ -148,7 +148,10 @@ void require_first_dimensions(const graph &g) {
     } catch (const error &e) {
         reason = std::string("; with 1, ") + e.what();
     }
-    refuse("the first dimension of an input has no fixed size, and none is given" + reason);
+    refuse("the first dimension of an input has no fixed size, and none is given; options batch, shapes and "
+           "dimensions "
+           "give one" +
+           reason);
 }
 
 void set_sizes(graph &g, const network_sizes &sizes) {
