@@ -147,14 +147,18 @@ private:
                 result[d] = result[d] == known ? known : unknown;
         if (dims(input(n, 0)).size() > result.size())
             lose(y);
-        if (n.attributes.count("reduced") != 0)
+        if (n.attributes.count("reduced") != 0 || is_place_of_extreme(n))
             reduce(n, y);
     }
+
+    static bool is_place_of_extreme(const node &n) { return n.op == "ArgMax" || n.op == "ArgMin"; }
 
     void reduce(const node &n, int y) {
         const symbols x = all_[at(input(n, 0))];
         const auto rank = static_cast<std::int64_t>(x.size());
         std::vector<std::int64_t> axes = attribute_or<std::vector<std::int64_t>>(n, "axes", {});
+        if (is_place_of_extreme(n))
+            axes = {attribute_or<std::int64_t>(n, "axis", 0)};
         if (const int given = input(n, 1); given >= 0) {
             const tensor &t = g_.tensors[at(given)];
             if (!t.is_constant || t.is_variable || t.type != data_type::s32)
