@@ -123,6 +123,52 @@ TEST(OnnxResize, CubicPlanesAreThoseOfOnnxRuntime) {
     }
 }
 
+/// Columns 0 1 2 3 and 4 5 6 7, resized where `axes` say; graphs with ONNX Runtime beside them are in tests/onnxruntime.
+struct axes_case {
+    onnx_builder::dims axes, sizes;
+    const char *policy;
+    row y;
+};
+const axes_case axes_cases[] = {
+    {{3}, {2}, "stretch", {0, 2, 4, 6}},
+    {{-1, 2}, {2, 1}, "stretch", {0, 2}},
+    {{2, 3}, {1, 3}, "not_larger", {0, 2}},
+    {{2, 3}, {1, 4}, "not_smaller", {0, 1, 2, 3, 4, 5, 6, 7}},
+};
+
+TEST(OnnxResize, ResizesTheAxesThatAreNamed) {
+    for (const axes_case &c : axes_cases) {
+        contrib_model file;
+        file.input<float>("x", {1, 1, 2, 4});
+        file.constant<std::int64_t>("sizes", {static_cast<std::int64_t>(c.sizes.size())}, c.sizes);
+        onnx::NodeProto &node = file.node("Resize", {"x", "", "", "sizes"}, {"y"});
+        onnx_builder::set(node, "coordinate_transformation_mode", "asymmetric");
+        onnx_builder::set(node, "axes", c.axes);
+        onnx_builder::set(node, "keep_aspect_ratio_policy", c.policy);
+        EXPECT_EQ(file.run(row{0, 1, 2, 3, 4, 5, 6, 7}), c.y) << c.policy;
+    }
+}
+
+TEST(OnnxResize, RefusesAxesThatItCannotName) {
+    const auto refusal_of = [](const onnx_builder::dims &axes, const char *policy) {
+        contrib_model file;
+        file.input<float>("x", {1, 1, 2, 4});
+        file.constant<std::int64_t>("sizes", {2}, {1, 2});
+        onnx::NodeProto &node = file.node("Resize", {"x", "", "", "sizes"}, {"y"});
+        onnx_builder::set(node, "axes", axes);
+        onnx_builder::set(node, "keep_aspect_ratio_policy", policy);
+        return test::refusal([&] { file.run(row(8)); });
+    };
+    const auto expect = [&](const onnx_builder::dims &axes, const char *policy, const char *part) {
+        EXPECT_NE(refusal_of(axes, policy).find(part), std::string::npos) << refusal_of(axes, policy);
+    };
+    expect({2, -2}, "stretch", "attribute 'axes' names dimension 2 twice");
+    expect({2, 4}, "stretch", "axis 4 is outside the 4 dimensions");
+    expect({2, 3}, "wider",
+           "'keep_aspect_ratio_policy' is 'wider', allowed: stretch, not_larger, not_smaller");
+    expect({1, 2, 3}, "stretch", "input 1x1x2x4 cannot be resized to 1x2");
+}
+
 TEST(OnnxResize, RefusesWhatItLacks) {
     contrib_model file;
     file.input<float>("x", {1, 1, 2, 5});

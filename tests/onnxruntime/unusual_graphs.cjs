@@ -230,6 +230,31 @@ function enlarged_blocks(opset, mode, place, by_sizes, is_averaged) {
     return finished(g, is_averaged ? g.node('GlobalAveragePool', [large], [2, channels, 1, 1]) : large);
 }
 
+/// A Resize of the dimensions that it names, by factors or to sizes, which may keep the aspect ratio.
+function resized_axes({axes, factors, policy, mode, is_blocked, opset = 18}) {
+    const g = new graph(opset), dims = is_blocked ? [2, 16, 6, 5] : [1, 3, 6, 5], named = axes ?? [0, 1, 2, 3];
+    const x = is_blocked ? g.node('Conv', [g.input(dims), floats(g, [16, 16, 1, 1])], dims) : g.input(dims);
+    const sizes = named.map((d, k) => Math.floor(dims[d] * factors[k]));
+    let result = dims.map((n, d) => (named.includes(d) ? sizes[named.indexOf(d)] : n));
+    if (policy) {
+        const ratios = named.map((d, k) => Math.fround(sizes[k] / dims[d])), factor = policy === 'not_larger' ? Math.min(...ratios) : Math.max(...ratios);
+        result = dims.map((n, d) => (named.includes(d) ? Math.round(Math.fround(factor * n)) : n));
+    }
+    const given = policy || factors.by_sizes ? ['', '', g.constant('s64', [named.length], sizes)] : ['', g.constant('f32', [named.length], [...factors])];
+    const places = is_blocked && mode === 'nearest' ? {coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor'} : {};
+    return finished(g, g.node('Resize', [x, ...given], result, {mode, ...places, ...(axes && {axes}), ...(policy && {keep_aspect_ratio_policy: policy})}));
+}
+const resize_cases = [[2, 3], [3, 2], [3], [2]].flatMap((axes) => [1.5, 0.7, 2].flatMap((factor) => ['nearest', 'linear', 'cubic'].flatMap((mode) => {
+    const factors = axes.map((d) => (d === 2 ? factor : factor + 0.9)), by_sizes = Object.assign([...factors], {by_sizes: true});
+    return [{factors}, {factors: by_sizes}, {factors, policy: 'not_larger'}, {factors, policy: 'not_smaller'}].map((how) => ({axes, mode, ...how}));
+}))).concat(
+    ['nearest', 'linear'].flatMap((mode) => [[[2, 3], [2, 3]], [[3, 2], [2, 3]], [[0, 1, 2, 3], [1, 1, 2, 2]], [undefined, [1, 1, 2, 2]]].flatMap(([axes, factors]) =>
+        [18, 19].flatMap((opset) => [{factors}, {factors: Object.assign([...factors], {by_sizes: true})}, ...(axes?.length === 2 ? ['not_larger', 'not_smaller'].map((policy) => ({factors, policy})) : [])].map((how) => (
+            {axes, mode, is_blocked: true, opset, ...how}))))),
+    [{axes: [1, 3], factors: [2, 1.6], mode: 'nearest'}, {factors: [1, 2, 1.5, 1.6], policy: 'not_larger', mode: 'nearest'}, {factors: [2, 2, 1.5, 1.6], policy: 'not_larger', mode: 'nearest'}, {factors: [1, 2, 1.5, 1.6], policy: 'not_smaller', mode: 'nearest'}],
+).map((c) => ({
+    name: `resized_axes_${c.axes ?? 'all'}_${c.factors}_${c.factors.by_sizes ?? false}_${c.policy}_${c.mode}_${c.is_blocked ?? false}_${c.opset}`, graph: () => resized_axes(c)}));
+
 /// Two images in blocks of channels, each behind a convolution and what `parts` make of it, added up; sizes of the inputs may be open.
 function sums_of_blocks(op, parts, open, shares_input) {
     const g = new graph(20), dims = [1, 16, 7, 6];
@@ -358,6 +383,7 @@ module.exports = [
         {name: `enlarged_${opset}_${mode}_${place}_${by_sizes}_${is_averaged}`,
          graph: () => enlarged_blocks(opset, mode, place, by_sizes, is_averaged)})))))),
     ...sum_cases,
+    ...resize_cases,
     ...split_cases,
     ...reductions.map(({op, dims, axes}) => ({name: `${op}_${dims.join('.')}_${axes}`, graph: () => reduction(op, dims, axes)})),
     ...[14, 15].flatMap((size) => [false, true].flatMap((is_constant) => [false, true].map((is_added) => (

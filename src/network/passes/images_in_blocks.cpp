@@ -275,7 +275,9 @@ private:
             y[2] % x[2] != 0 || y[3] % x[3] != 0)
             return false;
         if (const int sizes = g_.input(i, 3); sizes >= 0)
-            return g_.is_constant(sizes) && g_.is_known(g_.input(i, 0));
+            return g_.is_constant(sizes) && element_count(g_.dims(sizes)) == image_rank &&
+                   g_.is_known(g_.input(i, 0)) &&
+                   g_.attribute<std::string>(i, "keep_aspect_ratio_policy", "stretch") == "stretch";
         const int scales = g_.input(i, g_.get_graph().opset < 11 ? 1 : 2);
         const std::vector<float> factors = {1.f, 1.f, static_cast<float>(y[2] / x[2]),
                                             static_cast<float>(y[3] / x[3])};

@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
+#include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/onnx.hpp"
@@ -94,21 +97,42 @@ nearest_function nearest_of(const lowering &l) {
                                      {"ceil", ceil_of}});
 }
 
+/// The dimensions that scales and sizes are for: those of attribute "axes", or all.
+std::vector<std::size_t> resized_dims(const std::vector<std::int64_t> &axes, std::size_t rank) {
+    std::vector<std::size_t> result(axes.empty() ? rank : 0);
+    std::iota(result.begin(), result.end(), std::size_t{0});
+    for (const std::int64_t axis : axes) {
+        const std::size_t d = axis_among(axis, rank);
+        if (std::count(result.begin(), result.end(), d) != 0)
+            refuse("attribute 'axes' names dimension " + std::to_string(d) + " twice");
+        result.push_back(d);
+    }
+    return result;
+}
+
+// What `resize_shape` tells the others: whether sizes keep the aspect ratio, and the one factor that they have then.
+constexpr const char *keeps_aspect = "keeps_aspect", *aspect_factor = "aspect_factor";
+
 /// Factors are an input, or follow from the sizes.
 std::vector<axis_sizes> axes_of(const lowering &l) {
     const memory::dims &x = l.input(0).dims, &y = l.output().dims;
     const std::size_t place = l.integer("opset") < 11 ? 1 : 2;
+    const std::vector<std::size_t> resized = resized_dims(l.integers("axes", {}), x.size());
     std::vector<float> scales;
     if (l.has_input(place) && element_count(l.input(place).dims) > 0)
         scales = constant_scales(l, place);
-    if (y.size() != x.size() || (!scales.empty() && scales.size() != x.size()))
+    else if (l.integer(keeps_aspect, 0) != 0)
+        scales.assign(resized.size(), l.real(aspect_factor, 1.f));
+    if (y.size() != x.size() || (!scales.empty() && scales.size() != resized.size()))
         refuse("input " + to_text(x) + " and output " + to_text(y) + " differ in rank");
     std::vector<axis_sizes> axes;
-    for (const float scale : scales)
-        if (!(scale > 0.f && std::isfinite(scale)))
-            refuse("a scale is " + std::to_string(scale) + ", allowed: above 0, finite");
     for (std::size_t i = 0; i < x.size(); i++)
-        axes.push_back({x[i], y[i], scales.empty() ? f32(y[i]) / f32(x[i]) : scales[i]});
+        axes.push_back({x[i], y[i], f32(y[i]) / f32(x[i])});
+    for (std::size_t i = 0; i < scales.size(); i++) {
+        if (!(scales[i] > 0.f && std::isfinite(scales[i])))
+            refuse("a scale is " + std::to_string(scales[i]) + ", allowed: above 0, finite");
+        axes[resized[i]].scale = scales[i];
+    }
     return axes;
 }
 
@@ -320,8 +344,6 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
     l.output({x.type});
     if (l.integer("antialias", 0) != 0)
         refuse_as_unimplemented("attribute 'antialias' is not 0");
-    if (l.has_attribute("axes") || l.text("keep_aspect_ratio_policy", "stretch") != "stretch")
-        refuse_as_unimplemented("attributes 'axes' and 'keep_aspect_ratio_policy'");
     const std::vector<axis_sizes> axes = axes_of(l);
     const auto mode = choose<resize_mode>(
         l, "mode", "nearest",
@@ -349,38 +371,91 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
 
 // ---- Shapes, and whether rows of a batch stay apart
 
+/// A size as floats give it, or 0 for one that no tensor has.
+dim_t size_of(float size) {
+    return size >= 1.f && size < static_cast<float>(max_size) ? static_cast<dim_t>(size) : 0;
+}
+
+/// One factor for all: the smallest or the largest of those that the sizes ask for.
+void keep_aspect(node_shapes &n, const std::vector<std::size_t> &resized, memory::dims &sizes) {
+    const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
+    n.set_attribute(keeps_aspect, std::int64_t{policy != "stretch" && !resized.empty()});
+    if (policy == "stretch" || resized.empty())
+        return;
+    if (policy != "not_larger" && policy != "not_smaller")
+        refuse("attribute 'keep_aspect_ratio_policy' is '" + policy +
+               "', allowed: stretch, not_larger, not_smaller");
+    std::vector<float> factors(resized.size());
+    std::transform(resized.begin(), resized.end(), factors.begin(),
+                   [&](std::size_t d) { return f32(sizes[d]) / f32(n.dims(0)[d]); });
+    const auto [smallest, largest] = std::minmax_element(factors.begin(), factors.end());
+    const float factor = policy == "not_larger" ? *smallest : *largest;
+    n.set_attribute(aspect_factor, factor);
+    for (const std::size_t d : resized)
+        sizes[d] = size_of(std::round(factor * f32(n.dims(0)[d])));
+}
+
 /// Sizes are given, or factors of the old ones.
 void resize_shape(node_shapes &n) {
     const memory::dims x = n.dims(0);
     memory::dims result = x;
+    const std::vector<std::size_t> resized = resized_dims(n.integers("axes", {}), x.size());
+    n.set_attribute(keeps_aspect, std::int64_t{0});
     if (n.has_input(3)) {
-        result = n.constant(3);
+        const std::vector<std::int64_t> sizes = n.constant(3);
+        if (sizes.size() != resized.size())
+            refuse("input " + to_text(x) + " cannot be resized to " + to_text(sizes));
+        for (std::size_t i = 0; i < resized.size(); i++)
+            result[resized[i]] = sizes[i];
+        keep_aspect(n, resized, result);
     } else {
         const tensor &scales = n.input(n.has_input(2) ? 2 : 1);
-        if (scales.type != data_type::f32 || scales.data.size() != x.size() * sizeof(float)) // or computed
-            refuse_as_unimplemented("the scales are not " + std::to_string(x.size()) + " constant f32");
+        if (scales.type != data_type::f32 ||
+            scales.data.size() != resized.size() * sizeof(float)) // or computed
+            refuse_as_unimplemented("the scales are not " + std::to_string(resized.size()) + " constant f32");
         const std::vector<float> factors = values_of<float>(scales);
-        for (std::size_t i = 0; i < x.size(); i++) {
-            const float size = factors[i] * static_cast<float>(x[i]); // rounded to f32, as ONNX Runtime does
-            if (!(size >= 1 && size < static_cast<float>(max_size)))
+        for (std::size_t i = 0; i < resized.size(); i++) {
+            dim_t &size = result[resized[i]];
+            size = size_of(factors[i] * f32(size)); // rounded to f32, as ONNX Runtime does
+            if (size == 0)
                 refuse("a scale is " + std::to_string(factors[i]));
-            result[i] = static_cast<dim_t>(size);
         }
     }
-    if (result.size() != x.size() || std::any_of(result.begin(), result.end(), [](dim_t d) { return d < 1; }))
+    if (std::any_of(result.begin(), result.end(), [](dim_t d) { return d < 1; }))
         refuse("input " + to_text(x) + " cannot be resized to " + to_text(result));
     n.set_output(n.input(0).type, result);
 }
 
+/// The place of the batch among scales and sizes.
+std::optional<std::size_t> place_of_batch(const std::vector<std::int64_t> &axes, std::size_t rank) {
+    const std::vector<std::size_t> resized = resized_dims(axes, rank);
+    const auto found = std::find(resized.begin(), resized.end(), std::size_t{0});
+    return found == resized.end() ? std::nullopt
+                                  : std::optional(static_cast<std::size_t>(found - resized.begin()));
+}
+
 bool resize_keeps_rows(const node_rows &o) {
-    for (std::size_t i = 1; i < o.count(); i++) // scales, in the place of their operator set
-        if (o.has(i) && o.input(i).type == data_type::f32 && o.input(i).data.size() >= sizeof(float)) {
-            float first = 0;
-            std::memcpy(&first, o.input(i).data.data(), sizeof first);
-            if (o.input(i).dims == memory::dims{static_cast<dim_t>(o.rank())} && first != 1.f)
+    const std::vector<std::int64_t> axes = o.list("axes", o.count()).value_or(std::vector<std::int64_t>());
+    const auto batch = place_of_batch(axes, o.rank());
+    if (batch && o.integer(keeps_aspect, 0) != 0)
+        return false;
+    for (std::size_t i = 1; batch && i < o.count(); i++) // scales, in the place of their operator set
+        if (o.has(i) && o.input(i).type == data_type::f32 &&
+            o.input(i).data.size() >= (*batch + 1) * sizeof(float)) {
+            float scale = 0;
+            std::memcpy(&scale, o.input(i).data.data() + *batch * sizeof(float), sizeof scale);
+            const std::size_t scales = axes.empty() ? o.rank() : axes.size();
+            if (o.input(i).dims == memory::dims{static_cast<dim_t>(scales)} && scale != 1.f)
                 return false;
         }
     return rows::windows(o);
+}
+
+/// Sizes that keep the aspect ratio of images and batch.
+bool resizes_batch(const graph &g, const node &n) {
+    const auto rank = g.tensors[static_cast<std::size_t>(n.inputs[0])].dims.size();
+    return attribute_or<std::int64_t>(n, keeps_aspect, 0) != 0 &&
+           place_of_batch(attribute_or(n, "axes", std::vector<std::int64_t>()), rank).has_value();
 }
 
 using namespace row_words;
@@ -388,6 +463,7 @@ using namespace row_words;
 constexpr row onnx_resize_rows[] = {
     row("Resize", {2, 4}, lower_resize, resize_shape, resize_keeps_rows)
         .by_opset()
+        .couples_batch(resizes_batch)
         .dims_from(1)
         .sizes(flow::resized),
 };
