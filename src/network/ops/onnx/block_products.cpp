@@ -156,6 +156,38 @@ struct vec {
 
 } // namespace blocks_with_avx2
 
+namespace blocks_with_avx_vnni {
+
+#define OCTET_TARGET __attribute__((target("avx2,fma,avxvnni")))
+#define OCTET_INLINE __attribute__((target("avx2,fma,avxvnni"), always_inline)) static inline
+struct vec : blocks_with_avx2::vec {
+    using weights = __m256i;
+    using code = std::int8_t;
+    static constexpr const char *name = "AVX-VNNI";
+    OCTET_INLINE integers put_codes(reg v, code *codes) {
+        const __m256i rounded = _mm256_cvtps_epi32(v);
+        const __m256i low_bytes =
+            _mm256_shuffle_epi8(rounded, _mm256_set1_epi32(0x0c080400)); // of four, as often as fits
+        _mm_storel_epi64(
+            reinterpret_cast<__m128i *>(codes),
+            _mm_unpacklo_epi32(_mm256_castsi256_si128(low_bytes), _mm256_extracti128_si256(low_bytes, 1)));
+        return _mm256_srai_epi32(_mm256_slli_epi32(rounded, 24), 24);
+    }
+    OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
+    }
+    OCTET_INLINE integers add_products(integers sum, weights w, const code *x) {
+        std::int32_t four;
+        std::memcpy(&four, x, sizeof(four));
+        return _mm256_dpbusd_avx_epi32(sum, w, _mm256_set1_epi32(four));
+    }
+};
+#include "network/ops/onnx/block_products.inl"
+#undef OCTET_TARGET
+#undef OCTET_INLINE
+
+} // namespace blocks_with_avx_vnni
+
 namespace blocks_without_vectors {
 
 #define OCTET_TARGET
@@ -199,6 +231,7 @@ struct vec {
 const block_code *block_code_in_use() {
     const cpu_isa level = get_effective_cpu_isa();
     return level >= cpu_isa::avx512_vnni ? &blocks_with_avx512::code
+           : level == cpu_isa::avx_vnni  ? &blocks_with_avx_vnni::code
            : level >= cpu_isa::avx2      ? &blocks_with_avx2::code
                                          : &blocks_without_vectors::code;
 }
