@@ -119,25 +119,25 @@ private:
 };
 
 /// How a reduction begins, takes in an element, and ends.
-struct sum {
+struct reduced_sum {
     static constexpr float start = 0.f;
     static float term(float x) { return x; }
     static float join(float a, float b) { return a + b; }
     static float finish(float y) { return y; }
 };
-struct sum_of_magnitudes : sum {
+struct reduced_magnitudes : reduced_sum {
     static float term(float x) { return x > 0.f ? x : -x; }
 };
-struct sum_of_squares : sum {
+struct reduced_squares : reduced_sum {
     static float term(float x) { return x * x; }
 };
-struct norm : sum_of_squares {
+struct reduced_norm : reduced_squares {
     static float finish(float y) { return std::sqrt(y); }
 };
-struct logarithm_of_sum : sum {
+struct reduced_logarithm : reduced_sum {
     static float finish(float y) { return std::log(y); }
 };
-struct product : sum {
+struct reduced_product : reduced_sum {
     static constexpr float start = 1.f;
     static float join(float a, float b) { return a * b; }
 };
@@ -320,12 +320,12 @@ constexpr row onnx_float_reductions_rows[] = {
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
-    reduction_row("ReduceL1", lower_fold<sum_of_magnitudes>),
-    reduction_row("ReduceL2", lower_fold<norm>),
-    reduction_row("ReduceLogSum", lower_fold<logarithm_of_sum>),
+    reduction_row("ReduceL1", lower_fold<reduced_magnitudes>),
+    reduction_row("ReduceL2", lower_fold<reduced_norm>),
+    reduction_row("ReduceLogSum", lower_fold<reduced_logarithm>),
     reduction_row("ReduceLogSumExp", lower_log_sum_exp),
-    reduction_row("ReduceProd", lower_fold<product>),
-    reduction_row("ReduceSumSquare", lower_fold<sum_of_squares>),
+    reduction_row("ReduceProd", lower_fold<reduced_product>),
+    reduction_row("ReduceSumSquare", lower_fold<reduced_squares>),
 };
 
 } // namespace
