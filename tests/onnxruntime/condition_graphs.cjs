@@ -322,4 +322,25 @@ add('heads_of_one_pair', 13, (g) => {
     return g.matmul(heads([0, 2, 1, 3], [1, 2, 4, 4]), heads([0, 2, 3, 1], [1, 2, 4, 4]));
 });
 
+/// A constant that one of its readers wants moved: the others read it behind a Transpose, and may give theirs for it.
+const readers = {
+    product: (g, c) => [g.two('Mul', g.moved(g.input([2, 6, 4, 8]), [0, 2, 1, 3]), c)], sum_alone: (g, c) => [g.two('Add', g.input([2, 4, 6, 8]), c)],
+    matrix: (g, c) => [g.node('MatMul', [g.input([2, 4, 8, 6]), c], [2, 4, 8, 8])], whole: (g, c) => [g.same('Tanh', c)],
+    twice: (g, c) => ['Mul', 'Sub'].map((op) => g.two(op, g.moved(g.input([2, 6, 4, 8]), [0, 2, 1, 3]), c)),
+    read_twice: (g, c) => ((x) => [g.two('Mul', x, c), g.same('Tanh', x)])(g.moved(g.input([2, 6, 4, 8]), [0, 2, 1, 3])),
+};
+for (const opset of [11, 14, 17])
+    for (const [name, others] of Object.entries(readers))
+        for (const is_first of [true, false])
+            for (const leads of [true, false])
+                add(`shared_constant_${name}_${is_first}_${leads}_${opset}`, opset, (g) => {
+                    const c = g.floats([1, 4, 6, 8]), y = g.input([2, 6, 4, 8]);
+                    const one = () => { const sum = g.two('Add', g.moved(y, [0, 2, 1, 3]), c); return leads ? g.moved(sum, [0, 2, 3, 1]) : g.same('Neg', sum); };
+                    const early = is_first ? one() : undefined, more = others(g, c), last = early ?? one();
+                    const parts = more.flatMap((t) => [g.node('Slice', [t, g.integers([0]), g.integers([1]), g.integers([3])], [...g.dims[t].slice(0, 3), 1]), g.same('Abs', t)]);
+                    const to_row = (t) => g.node('Reshape', [t, g.integers([-1])], [g.dims[t].reduce((a, b) => a * b)]);
+                    const rows = (is_first ? [...parts, last] : [last, ...parts]).map(to_row);
+                    return g.node('Concat', rows, [rows.reduce((sum, t) => sum + g.dims[t][0], 0)], {axis: 0});
+                });
+
 module.exports = all;

@@ -32,6 +32,17 @@ int moved_constant(ort_graph &g, int t, const order &p) {
     return g.add_constant(from.name, from.type, permuted(from.dims, p), moved_bytes(from, p));
 }
 
+/// A constant is moved for all that read it: the others get a Transpose back, which may cancel one behind them.
+void read_moved_constant(ort_graph &g, int i, std::size_t k, const order &p) {
+    const int t = g.input(i, k), moved = moved_constant(g, t, p);
+    g.set_input(i, k, moved);
+    if (g.consumers(t).empty() || g.is_graph_output(t) || std::is_sorted(p.begin(), p.end()))
+        return;
+    const int back = g.add_like(t);
+    g.redirect(t, back);
+    g.insert_before(i, {"Transpose", {moved}, {back}, {{"perm", inverse(p)}}});
+}
+
 memory::dims raised(const memory::dims &dims, std::size_t count) {
     memory::dims result(count, 1);
     result.insert(result.end(), dims.begin(), dims.end());
@@ -379,7 +390,7 @@ void moved_node::transpose_input(int i, std::size_t k, const order &p) {
     const int t = g_.input(i, k), dq = g_.writer(t, "DequantizeLinear");
     if (g_.is_constant(t)) {
         if (element_count(g_.dims(t)) != 1 && g_.rank(t) == p.size())
-            g_.set_input(i, k, moved_constant(g_, t, p));
+            read_moved_constant(g_, i, k, p);
         return;
     }
     const bool is_own = dq >= 0 && g_.only_consumer(t) == i;
