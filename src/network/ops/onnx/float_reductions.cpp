@@ -2,9 +2,9 @@
 // which no primitive has.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
@@ -12,109 +12,206 @@
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
 
-/// e^(x - max) by primitives, and its sums along an axis in the order of Softmax.
-class exponentials {
-public:
-    /// `differences`: x - max. `powers` may be the same buffer.
-    exponentials(const lowering &l, const memory::desc &md, int axis, const buffer &differences,
-                 buffer powers)
-        : powers_(std::move(powers)) {
-        const memory::dims dims = md.dims();
-        const auto middle = dims.begin() + axis;
-        outer = element_count({dims.begin(), middle});
-        size = *middle;
-        inner = element_count({middle + 1, dims.end()});
-        memory::dims reduced = dims;
-        reduced[static_cast<std::size_t>(axis)] = 1;
-        const memory::desc row_md(reduced, data_type::f32, memory::dims());
-        const buffer src = l.input_buffer(0, md), largest = l.scratch(row_md);
-        primitives.add(
-            reduction::primitive_desc({algorithm::reduction_max, md, row_md, 0.f, 0.f}, l.get_engine()),
-            {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, largest}});
-        primitives.add(
-            binary::primitive_desc({algorithm::binary_sub, md, row_md, md}, primitive_attr(), l.get_engine()),
-            {{OCTET_ARG_SRC_0, src}, {OCTET_ARG_SRC_1, largest}, {OCTET_ARG_DST, differences}});
-        const eltwise_forward::desc exponential(prop_kind::forward_inference, algorithm::eltwise_ort_exp, md,
-                                                md, 0.f);
-        primitives.add(eltwise_forward::primitive_desc(exponential, primitive_attr(), l.get_engine()),
-                       {{OCTET_ARG_SRC, differences}, {OCTET_ARG_DST, powers_}});
+/// Loops over a row, for the instructions that there are.
+struct row_of_exponents {
+    /// y = x - max.
+    static inline __attribute__((always_inline)) void subtract_largest(const float *x, dim_t n, float *y) {
+        constexpr dim_t width = 16;
+        constexpr float lowest = -std::numeric_limits<float>::infinity();
+        float lanes[width], largest = lowest;
+        std::fill_n(lanes, width, lowest);
+        const dim_t vectors = n / width * width;
+        for (dim_t k = 0; k < vectors; k += width)
+            for (dim_t i = 0; i < width; i++)
+                lanes[i] = lanes[i] > x[k + i] ? lanes[i] : x[k + i];
+        for (const float lane : lanes)
+            largest = largest > lane ? largest : lane;
+        for (dim_t k = vectors; k < n; k++)
+            largest = largest > x[k] ? largest : x[k];
+        for (dim_t k = 0; k < n; k++)
+            y[k] = x[k] - largest;
     }
 
-    /// Of the row whose first element is there. Over 16 lanes; of them halves, then neighbours.
-    float sum(const run_memory &m, dim_t first) const {
-        const float *x = m.at<float>(powers_) + first;
-        std::array<float, 16> lanes{};
-        for (dim_t k = 0; k < size; k++)
-            lanes[static_cast<std::size_t>(k % 16)] += x[k * inner];
-        for (std::size_t i = 0; i < 8; i++)
+    /// Over 16 lanes; of them halves, then neighbours.
+    static inline __attribute__((always_inline)) float sum(const float *x, dim_t n) {
+        constexpr dim_t width = 16;
+        float sums[width] = {}, lanes[width];
+        const dim_t vectors = n / width * width;
+        for (dim_t k = 0; k < vectors; k += width)
+            for (dim_t i = 0; i < width; i++)
+                sums[i] += x[k + i];
+        std::copy_n(sums, width, lanes); // so that the sums above stay in registers
+        for (dim_t k = vectors; k < n; k++)
+            lanes[k - vectors] += x[k];
+        for (dim_t i = 0; i < 8; i++)
             lanes[i] += lanes[i + 8];
-        for (std::size_t distance = 1; distance < 8; distance *= 2)
-            for (std::size_t i = 0; i < 8; i += 2 * distance)
+        for (dim_t distance = 1; distance < 8; distance *= 2)
+            for (dim_t i = 0; i < 8; i += 2 * distance)
                 lanes[i] += lanes[i + distance];
         return lanes[0];
     }
+};
 
-    dim_t outer = 0, size = 0, inner = 0; ///< rows lie `inner` apart
-    primitive_step primitives;
+using difference_loop = void (*)(const float *, dim_t, float *);
+using sum_loop = float (*)(const float *, dim_t);
+void subtract_largest(const float *x, dim_t n, float *y) { row_of_exponents::subtract_largest(x, n, y); }
+float sum_of_powers(const float *x, dim_t n) { return row_of_exponents::sum(x, n); }
+__attribute__((target("avx2"))) void subtract_largest_with_avx2(const float *x, dim_t n, float *y) {
+    row_of_exponents::subtract_largest(x, n, y);
+}
+__attribute__((target("avx2"))) float sum_of_powers_with_avx2(const float *x, dim_t n) {
+    return row_of_exponents::sum(x, n);
+}
+
+/// e^(x - max) along an axis, and its sums in the order of Softmax: as many rows at a time as a cache holds. The exponentials are a
+/// primitive's.
+class exponentials {
+public:
+    exponentials(const lowering &l, const softmax_rows &rows) {
+        const memory::dims dims = rows.md.dims();
+        const auto middle = dims.begin() + rows.axis;
+        size = *middle;
+        inner = element_count({middle + 1, dims.end()});
+        count = element_count({dims.begin(), middle}) * inner;
+        constexpr dim_t elements = 1 << 14;
+        at_a_time_ = std::clamp<dim_t>(elements / std::max<dim_t>(size, 1), 1, std::max<dim_t>(count, 1));
+        whole_.plan = plan_of(l, at_a_time_ * size);
+        if (count % at_a_time_ != 0)
+            last_.plan = plan_of(l, count % at_a_time_ * size);
+    }
+
+    void make_primitives() {
+        for (exponential *e : {&whole_, &last_})
+            if (e->plan) {
+                e->what = primitive(e->plan);
+                e->plan = {};
+            }
+    }
+
+    /// Calls work(r, n, raise) for disjoint ranges of rows from r to r + n - 1, on several threads. There, raise(x, y) makes e^x of n dense rows.
+    template <typename Work> void for_ranges(const stream &s, const Work &work) const {
+        parallel_loop((count + at_a_time_ - 1) / at_a_time_, 1, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const dim_t r = i * at_a_time_, n = std::min(at_a_time_, count - r);
+                const primitive &p = n == at_a_time_ ? whole_.what : last_.what;
+                work(r, n, [&](float *x, float *y) {
+                    const primitive::argument args[] = {{OCTET_ARG_SRC, x}, {OCTET_ARG_DST, y}};
+                    p.execute(s, args, 2);
+                });
+            }
+        });
+    }
+
+    /// Of a row whose elements are neighbours.
+    void subtract_largest(const float *x, float *y) const { subtract_(x, size, y); }
+    float sum(const float *powers) const { return sum_(powers, size); }
+
+    std::string implementation() const { return name() + " + loop"; }
+    std::string explain() const {
+        return whole_.what.get_primitive_desc().problem_str() + "\n  runs on " + name() +
+               "\na plain loop over " + std::to_string(count) + " rows, " + std::to_string(at_a_time_) +
+               " at a time";
+    }
+
+    dim_t count = 0, size = 0, inner = 0; ///< of rows and what they have; their elements lie `inner` apart
 
 private:
-    buffer powers_;
+    struct exponential {
+        primitive_desc_base plan; ///< empty once the primitive is there
+        primitive what;
+    };
+
+    static primitive_desc_base plan_of(const lowering &l, dim_t elements) {
+        const memory::desc md({elements}, data_type::f32, format_tag::x);
+        return eltwise_forward::primitive_desc(
+            {prop_kind::forward_inference, algorithm::eltwise_ort_exp, md, md, 0.f}, l.get_engine());
+    }
+    std::string name() const { return whole_.what.get_primitive_desc().impl_info_str(); }
+
+    const bool has_avx2_ = get_effective_cpu_isa() >= cpu_isa::avx2;
+    const difference_loop subtract_ = has_avx2_ ? subtract_largest_with_avx2 : octet::model::subtract_largest;
+    const sum_loop sum_ = has_avx2_ ? sum_of_powers_with_avx2 : sum_of_powers;
+    dim_t at_a_time_ = 1;
+    exponential whole_, last_; ///< of all that are taken at a time, and of those that are left at the end
 };
 
 /// x - max - ln(sum of e^(x - max)).
 class log_softmax_step final : public step {
 public:
-    log_softmax_step(const lowering &l, const memory::desc &md, int axis)
-        : dst_(l.output_buffer(md)), powers_(l, md, axis, dst_, l.scratch(md)) {}
+    log_softmax_step(const lowering &l, const softmax_rows &rows)
+        : src_(l.input_buffer(0, rows.md)), dst_(l.output_buffer(rows.md)), powers_(l, rows) {}
 
-    void make_primitives() override { powers_.primitives.make_primitives(); }
+    void make_primitives() override { powers_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
-        powers_.primitives.run(s, m);
-        for (dim_t o = 0; o < powers_.outer; o++)
-            for (dim_t i = 0; i < powers_.inner; i++) {
-                const dim_t first = o * powers_.size * powers_.inner + i;
-                const float logarithm = std::log(powers_.sum(m, first));
-                float *y = m.at<float>(dst_) + first;
-                for (dim_t k = 0; k < powers_.size; k++)
-                    y[k * powers_.inner] -= logarithm;
+        const float *const x = m.at<float>(src_);
+        float *const y = m.at<float>(dst_);
+        const dim_t size = powers_.size, inner = powers_.inner;
+        powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &raise) {
+            thread_local std::vector<float> rows, powers; // keep their capacity from run to run
+            rows.resize(static_cast<std::size_t>(count * size));
+            powers.resize(rows.size());
+            const auto for_elements = [&](const auto &work) { // neighbours in memory one after the other
+                for (dim_t r = 0, n = 0; r < count; r += n) {
+                    const dim_t column = (first + r) % inner, place = (first + r - column) * size + column;
+                    n = std::min(inner - column, count - r);
+                    for (dim_t k = 0; k < size; k++)
+                        for (dim_t i = 0; i < n; i++)
+                            work(rows[static_cast<std::size_t>((r + i) * size + k)], place + k * inner + i);
+                }
+            };
+            if (inner > 1)
+                for_elements([&](float &row, dim_t place) { row = x[place]; });
+            const float *const from = inner > 1 ? rows.data() : x + first * size;
+            float *const to = inner > 1 ? rows.data() : y + first * size;
+            for (dim_t r = 0; r < count; r++)
+                powers_.subtract_largest(from + r * size, to + r * size);
+            raise(to, powers.data());
+            for (dim_t r = 0; r < count; r++) {
+                const float logarithm = std::log(powers_.sum(powers.data() + r * size));
+                for (dim_t k = 0; k < size; k++)
+                    to[r * size + k] -= logarithm;
             }
+            if (inner > 1)
+                for_elements([&](const float &row, dim_t place) { y[place] = row; });
+        });
     }
-    std::string implementation() const override { return powers_.primitives.implementation() + " + loop"; }
-    std::string explain() const override {
-        return powers_.primitives.explain() + "\na plain loop over " +
-               std::to_string(powers_.outer * powers_.inner) + " rows";
-    }
+    std::string implementation() const override { return powers_.implementation(); }
+    std::string explain() const override { return powers_.explain(); }
 
 private:
-    buffer dst_;
+    buffer src_, dst_;
     exponentials powers_;
 };
 
-/// Softmax before its division: e^(x - max), and the sum of each row.
+/// Softmax before its division, along the last axis: e^(x - max), and the sum of each row.
 class exponentials_step final : public step {
 public:
-    exponentials_step(const lowering &l, const memory::desc &md, int axis)
-        : sums_(l.output_buffer(1)),
-          powers_(l, md, axis, l.output_buffer(0).seen_through(md), l.output_buffer(0).seen_through(md)) {}
+    exponentials_step(const lowering &l, const softmax_rows &rows)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer(0)), sums_(l.output_buffer(1)), powers_(l, rows) {}
 
-    void make_primitives() override { powers_.primitives.make_primitives(); }
+    void make_primitives() override { powers_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
-        powers_.primitives.run(s, m);
-        for (dim_t o = 0; o < powers_.outer; o++)
-            m.at<float>(sums_)[o] = powers_.sum(m, o * powers_.size);
+        const float *const x = m.at<float>(src_);
+        float *const y = m.at<float>(dst_), *const sums = m.at<float>(sums_);
+        const dim_t size = powers_.size;
+        powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &raise) {
+            for (dim_t r = first; r < first + count; r++)
+                powers_.subtract_largest(x + r * size, y + r * size);
+            raise(y + first * size, y + first * size);
+            for (dim_t r = first; r < first + count; r++)
+                sums[r] = powers_.sum(y + r * size);
+        });
     }
-    std::string implementation() const override { return powers_.primitives.implementation() + " + loop"; }
-    std::string explain() const override {
-        return powers_.primitives.explain() + "\na plain loop over " + std::to_string(powers_.outer) +
-               " rows";
-    }
+    std::string implementation() const override { return powers_.implementation(); }
+    std::string explain() const override { return powers_.explain(); }
 
 private:
-    buffer sums_;
+    buffer src_, dst_, sums_;
     exponentials powers_;
 };
 
@@ -289,16 +386,17 @@ std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_log_softmax(const lowering &l) {
-    const auto [md, axis] = softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32}));
-    return std::make_unique<log_softmax_step>(l, md, axis);
+    return std::make_unique<log_softmax_step>(
+        l, softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32})));
 }
 
 std::unique_ptr<step> lower_exponentials(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32});
-    const auto [md, axis] = softmax_rows_of(l, x, l.output(0, {data_type::f32}));
-    if (element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
+    const softmax_rows rows = softmax_rows_of(l, x, l.output(0, {data_type::f32}));
+    if (rows.axis != static_cast<int>(rows.md.dims().size()) - 1 ||
+        element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
         refuse("output 1 is not one number for each row of " + to_text(x.dims));
-    return std::make_unique<exponentials_step>(l, md, axis);
+    return std::make_unique<exponentials_step>(l, rows);
 }
 
 template <typename F> std::unique_ptr<step> lower_fold(const lowering &l) {
