@@ -2,7 +2,6 @@
 // or shift is no row of numbers, which it computes in double precision.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
@@ -12,22 +11,51 @@
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
 
 /// Eight lanes with fma, of them halves; then what is left over, of which the first four without fma if there are so many.
-float sum_of_squares(const float *x, dim_t n) {
-    std::array<float, 8> lanes{};
+inline __attribute__((always_inline)) float sum_of_squares(const float *x, dim_t n) {
+    float lanes[8] = {};
     dim_t i = 0;
-    for (; i < n / 8 * 8; i++)
-        lanes[static_cast<std::size_t>(i % 8)] = std::fma(x[i], x[i], lanes[static_cast<std::size_t>(i % 8)]);
+    for (; i + 8 <= n; i += 8)
+        for (dim_t l = 0; l < 8; l++)
+            lanes[l] = __builtin_fmaf(x[i + l], x[i + l], lanes[l]);
     float sum =
         ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
     const dim_t fused_from = n - i >= 4 ? i + 4 : i;
     for (; i < n; i++)
-        sum = i < fused_from ? sum + x[i] * x[i] : std::fma(x[i], x[i], sum);
+        sum = i < fused_from ? sum + x[i] * x[i] : __builtin_fmaf(x[i], x[i], sum);
     return sum;
+}
+
+/// Short rows are added up in order, and divided rather than multiplied.
+inline __attribute__((always_inline)) void normalize_row(const float *x, const float *scale, float epsilon,
+                                                         dim_t n, float *y) {
+    constexpr dim_t shortest_vectors = 16;
+    if (n < shortest_vectors) {
+        float sum = 0.f;
+        for (dim_t i = 0; i < n; i++)
+            sum += x[i] * x[i];
+        const float deviation = std::sqrt(sum / static_cast<float>(n) + epsilon);
+        for (dim_t i = 0; i < n; i++)
+            y[i] = x[i] / deviation * scale[i];
+        return;
+    }
+    const float factor = 1.f / std::sqrt(sum_of_squares(x, n) / static_cast<float>(n) + epsilon);
+    for (dim_t i = 0; i < n; i++)
+        y[i] = x[i] * factor * scale[i];
+}
+
+using row_normalization = void (*)(const float *, const float *, float, dim_t, float *);
+void normalize_anywhere(const float *x, const float *scale, float epsilon, dim_t n, float *y) {
+    normalize_row(x, scale, epsilon, n, y);
+}
+__attribute__((target("avx2,fma"))) void normalize_with_fma(const float *x, const float *scale, float epsilon,
+                                                            dim_t n, float *y) {
+    normalize_row(x, scale, epsilon, n, y);
 }
 
 class rms_normalization final : public loop_step {
@@ -37,38 +65,24 @@ public:
           rows_(element_count(l.input(0).dims) / size), epsilon_(epsilon) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const float *x = m.at<float>(src_), *scale = m.at<float>(scale_);
-        float *y = m.at<float>(dst_);
-        for (dim_t r = 0; r < rows_; r++, x += size_, y += size_) {
-            if (size_ < shortest_vectors) {
-                normalize_short(x, scale, y);
-                continue;
-            }
-            const float factor =
-                1.f / std::sqrt(sum_of_squares(x, size_) / static_cast<float>(size_) + epsilon_);
-            for (dim_t i = 0; i < size_; i++)
-                y[i] = x[i] * factor * scale[i];
-        }
+        const float *const x = m.at<float>(src_), *const scale = m.at<float>(scale_);
+        float *const y = m.at<float>(dst_);
+        constexpr dim_t worth = 1 << 15; // elements
+        parallel_loop(rows_, worth / size_ + 1, [=](dim_t begin, dim_t end) {
+            for (dim_t r = begin; r < end; r++)
+                normalize_(x + r * size_, scale, epsilon_, size_, y + r * size_);
+        });
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(rows_) + " rows of " + std::to_string(size_);
     }
 
 private:
-    static constexpr dim_t shortest_vectors = 16;
-    /// In order, and divided rather than multiplied.
-    void normalize_short(const float *x, const float *scale, float *y) const {
-        float sum = 0.f;
-        for (dim_t i = 0; i < size_; i++)
-            sum += x[i] * x[i];
-        const float deviation = std::sqrt(sum / static_cast<float>(size_) + epsilon_);
-        for (dim_t i = 0; i < size_; i++)
-            y[i] = x[i] / deviation * scale[i];
-    }
-
     buffer src_, scale_, dst_;
     dim_t size_, rows_;
     float epsilon_;
+    row_normalization normalize_ =
+        get_effective_cpu_isa() >= cpu_isa::avx2 ? normalize_with_fma : normalize_anywhere;
 };
 
 /// Scale or shift of elements: offsets that add up, for each row, if they differ, and for each element of a row.
