@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "model/one_node.hpp"
 
@@ -189,6 +190,60 @@ TEST(FloatRows, LogSoftmaxAndNorms) {
     flattened.input({1, 2, 2}, std::vector<float>(4, 1.f)).set("opset", std::int64_t{11});
     for (const float y : flattened.run<float>())
         EXPECT_NEAR(y, -std::log(4.), 1e-6);
+}
+
+/// More rows than are taken at a time, and a number of them that is no multiple of it.
+TEST(FloatRows, ManyRowsGiveWhatEachGivesAlone) {
+    const std::size_t rows = 403, size = 83; // of 83, 197 are raised at a time
+    std::vector<float> x = numbers(rows * size, 4.f);
+    x[7 * size + 40] = x[7 * size + 80] = x[7 * size + 3] = 9.f; // the largest, more than once
+    x[9 * size + 5] = std::numeric_limits<float>::quiet_NaN();
+    const auto n = static_cast<dim_t>(rows), width = static_cast<dim_t>(size);
+    std::vector<float> columns;
+    for (std::size_t k = 0; k < size; k++)
+        for (std::size_t r = 0; r < rows; r++)
+            columns.push_back(x[r * size + k]);
+    one_node across("LogSoftmax"), down("LogSoftmax"), norms("ReduceL2"), places("ArgMax"), lasts("ArgMax");
+    const std::vector<float> logs = across.input({n, width}, x).set("axis", std::int64_t{1}).run<float>();
+    const std::vector<float> down_logs =
+        down.input({width, n}, columns).set("axis", std::int64_t{0}).run<float>();
+    const std::vector<float> lengths = norms.input({n, width}, x).set("axes", list{1}).run<float>();
+    const auto first = places.input({n, width}, x).set("axis", std::int64_t{1}).run<std::int32_t>();
+    const auto last = lasts.input({n, width}, x)
+                          .set("axis", std::int64_t{1})
+                          .set("select_last_index", std::int64_t{1})
+                          .run<std::int32_t>();
+    EXPECT_EQ(first[7], 3);
+    EXPECT_EQ(last[7], 80);
+    for (std::size_t r = 0; r < rows; r++) {
+        if (r == 9)
+            continue;
+        const std::vector<float> row(x.begin() + static_cast<std::ptrdiff_t>(r * size),
+                                     x.begin() + static_cast<std::ptrdiff_t>((r + 1) * size));
+        const std::vector<float> alone =
+            one_node("LogSoftmax").input({1, width}, row).set("axis", std::int64_t{1}).run<float>();
+        float squares = 0.f;
+        for (std::size_t k = 0; k < size; k++) {
+            squares += row[k] * row[k];
+            ASSERT_EQ(logs[r * size + k], alone[k]) << r << " " << k;
+            ASSERT_EQ(down_logs[k * rows + r], alone[k]) << r << " " << k;
+        }
+        ASSERT_EQ(lengths[r], std::sqrt(squares)) << r;
+        ASSERT_EQ(first[r], std::max_element(row.begin(), row.end()) - row.begin()) << r;
+    }
+}
+
+TEST(FloatRows, LargestOfImagesSideBySide) {
+    const std::size_t channels = 32, size = 35;
+    std::vector<float> x = numbers(channels * size, 3.f), expected;
+    x[2 * size + 20] = std::numeric_limits<float>::quiet_NaN(); // counts only where it is the last element
+    for (std::size_t c = 0; c < channels; c++) {
+        float largest = std::numeric_limits<float>::lowest();
+        for (std::size_t i = 0; i < size; i++)
+            largest = largest > x[c * size + i] ? largest : x[c * size + i];
+        expected.push_back(largest);
+    }
+    EXPECT_EQ(one_node("GlobalMaxPool").input({1, 32, 5, 7}, x).run<float>(), expected);
 }
 
 TEST(FloatRows, BatchNormalizationUsesGivenStatistics) {

@@ -60,9 +60,14 @@ public:
             for (dim_t i = 0; i < inner_; i++) {
                 const T *line = x + o * size_ * inner_ + i;
                 dim_t best = 0;
-                for (dim_t k = 1; k < size_ && !stops_at(line[best * inner_]); k++)
-                    if (is_better(line[k * inner_], line[best * inner_]) || stops_at(line[k * inner_]))
-                        best = k;
+                for (dim_t first = 1; first < size_; first += block) {
+                    const dim_t end = std::min(first + block, size_);
+                    if (inner_ == 1 && end - first == block && !have_better(line + first, line[best]))
+                        continue;
+                    for (dim_t k = first; k < end && !stops_at(line[best * inner_]); k++)
+                        if (is_better(line[k * inner_], line[best * inner_]) || stops_at(line[k * inner_]))
+                            best = k;
+                }
                 *y++ = static_cast<std::int32_t>(best);
             }
     }
@@ -70,6 +75,24 @@ public:
     std::string explain() const override { return "a plain loop over the elements"; }
 
 private:
+    static constexpr dim_t block = 32;
+
+    template <typename IsBetter> static bool any_of_block(const T *x, const IsBetter &is_better) {
+        unsigned is_any = 0;
+        for (dim_t i = 0; i < block; i++)
+            is_any |= static_cast<unsigned>(is_better(x[i]));
+        return is_any != 0;
+    }
+    /// Whether one of a block of neighbours may take the place of the best so far.
+    bool have_better(const T *x, T best) const {
+        if (which_.stops_at_nan)
+            return true;
+        if (which_.takes_last)
+            return which_.is_smallest ? any_of_block(x, [=](T a) { return a <= best; })
+                                      : any_of_block(x, [=](T a) { return a >= best; });
+        return which_.is_smallest ? any_of_block(x, [=](T a) { return a < best; })
+                                  : any_of_block(x, [=](T a) { return a > best; });
+    }
     bool stops_at(T a) const { return which_.stops_at_nan && a != a; }
     bool is_better(T a, T b) const {
         return (which_.is_smallest ? a < b : a > b) || (which_.takes_last && a == b);

@@ -23,11 +23,20 @@ std::unique_ptr<step> loop_of_all(const lowering &l, row_function f) {
 // ---- Any number of operands, folded from the first to the last
 
 void sum_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
-    for (dim_t i = 0; i < count; i++) {
-        float sum = static_cast<const float *>(operands[0])[i * strides[0]];
-        for (std::size_t k = 1; operands[k]; k++)
-            sum = sum + static_cast<const float *>(operands[k])[i * strides[k]];
-        static_cast<float *>(y)[i] = sum;
+    const auto *const a = static_cast<const float *>(operands[0]);
+    auto *const sums = static_cast<float *>(y);
+    if (strides[0] == 1)
+        std::copy_n(a, count, sums);
+    else
+        std::fill_n(sums, count, *a);
+    for (std::size_t k = 1; operands[k]; k++) {
+        const auto *const b = static_cast<const float *>(operands[k]);
+        if (strides[k] == 1)
+            for (dim_t i = 0; i < count; i++)
+                sums[i] += b[i];
+        else
+            for (dim_t i = 0; i < count; i++)
+                sums[i] += *b;
     }
 }
 
@@ -37,8 +46,9 @@ void mean_row(void *y, const void *const *operands, const dim_t *strides, dim_t 
     float n = 0.f;
     for (; *operands; operands++)
         n += 1.f;
+    const float share = 1.f / n;
     for (dim_t i = 0; i < count; i++)
-        static_cast<float *>(y)[i] *= 1.f / n;
+        static_cast<float *>(y)[i] *= share;
 }
 
 // ---- Two

@@ -153,19 +153,33 @@ void reduce_rows_first(const image_axes &a, const float *image, const axis::wind
 /// How ONNX Runtime goes through windows.
 enum class window_order { in_order, from_first_element, rows_first, over_lanes };
 
+/// The only window is the image.
+bool are_whole(const image_axes &a) {
+    return std::all_of(a.begin(), a.end(), [](const axis &d) {
+        return d.kernel == d.in && d.stride == 1 && d.step == 1 && d.outputs() == 1 && d.begin == 0;
+    });
+}
+
 /// Its kernels for vectors take whole images over lanes, and rows first of small windows.
 window_order vector_order(const image_axes &a, std::size_t rank) {
     constexpr dim_t longest_row = 2045, most_taps = 32, most_stride = 2;
-    bool are_whole = true, are_small = true;
-    for (const axis &d : a) {
-        are_whole = are_whole && d.kernel == d.in && d.stride == 1 && d.outputs() == 1 && d.begin == 0;
-        are_small = are_small && d.kernel <= most_taps;
-    }
-    if (are_whole)
+    if (are_whole(a))
         return window_order::over_lanes;
+    const bool are_small =
+        std::all_of(a.begin(), a.end(), [](const axis &d) { return d.kernel <= most_taps; });
     return rank >= 4 && a[2].stride <= most_stride && are_small && a[2].padded <= longest_row
                ? window_order::rows_first
                : window_order::in_order;
+}
+
+/// Of `count` images that lie one after the other, each in order: what is computed of one does not wait for another.
+template <typename Op, int count> void reduce_images(const float *x, dim_t size, float *y) {
+    float results[count];
+    std::fill_n(results, count, Op::first);
+    for (dim_t i = 0; i < size; i++)
+        for (int n = 0; n < count; n++)
+            results[n] = Op::of(results[n], x[n * size + i]);
+    std::copy_n(results, count, y);
 }
 
 template <typename Op, typename Tail, bool is_average> class pooling_loop final : public loop_step {
@@ -173,17 +187,28 @@ public:
     pooling_loop(const lowering &l, const memory::desc &src, const memory::desc &dst, image_axes axes,
                  window_order order)
         : src_(l.input_buffer(0, src)), dst_(l.output_buffer(dst)), planes_(src.dims()[0] * src.dims()[1]),
-          axes_(std::move(axes)), order_(order) {}
+          axes_(std::move(axes)), order_(order),
+          are_whole_in_order_(order == window_order::in_order && are_whole(axes_)) {}
 
     void run(const stream &, const run_memory &m) const override {
         const auto &[depth, height, width] = axes_;
         constexpr dim_t worth = 1 << 15; // elements
         const dim_t image = depth.in * height.in * width.in,
                     results = depth.outputs() * height.outputs() * width.outputs();
+        dim_t counted = 1;
+        for (const axis &a : axes_)
+            counted *= are_whole_in_order_ ? a.windows[0].counted : 1;
         const float *const images = m.at<float>(src_);
         float *const all = m.at<float>(dst_);
         parallel_loop(planes_, worth / (image + results) + 1, [&](dim_t begin, dim_t end) {
-            for (dim_t plane = begin; plane < end; plane++)
+            constexpr int side_by_side = 8;
+            dim_t plane = begin;
+            for (; are_whole_in_order_ && plane + side_by_side <= end; plane += side_by_side) {
+                reduce_images<Tail, side_by_side>(images + plane * image, image, all + plane);
+                for (dim_t i = plane; i < plane + side_by_side; i++)
+                    finish(all[i], counted);
+            }
+            for (; plane < end; plane++)
                 pool(images + plane * image, all + plane * results);
         });
     }
@@ -220,6 +245,7 @@ private:
     dim_t planes_;
     image_axes axes_;
     window_order order_;
+    bool are_whole_in_order_;
 };
 
 image_axes axes_of(const lowering &l, const pooled_images &p, bool counts_padding) {
