@@ -343,4 +343,15 @@ for (const opset of [11, 14, 17])
                     return g.node('Concat', rows, [rows.reduce((sum, t) => sum + g.dims[t][0], 0)], {axis: 0});
                 });
 
+/// Transposes that cancel around a pair and leave two readers to its DequantizeLinear: what comes together then goes at level 2.
+for (const type of ['u8', 's8'])
+    for (const [name, reader] of Object.entries({sum: (g, t) => g.two('Add', t, g.input([3, 4, 8])), negative: (g, t) => g.same('Neg', t)}))
+        for (const scale of [0.03, 0.02])
+            add(`pair_read_twice_${type}_${name}_${scale}`, 17, (g) => {
+                const pair = (t, by) => ['QuantizeLinear', 'DequantizeLinear'].reduce((x, op) => g.node(op, [x, g.constant('f32', [], [by]), g.constant(type, [], [type === 'u8' ? 128 : -7])], g.dims[x]), t);
+                const t = g.moved(pair(g.moved(g.input([3, 4, 8]), [0, 2, 1]), 0.03), [0, 2, 1]);
+                const rows = [reader(g, t), pair(g.same('Relu', pair(t, scale)), 0.03)].map((y) => g.node('Reshape', [y, g.integers([-1])], [96]));
+                return g.node('Concat', rows, [192], {axis: 0});
+            });
+
 module.exports = all;

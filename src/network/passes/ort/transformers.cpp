@@ -48,12 +48,12 @@ constexpr named_transformer transformers[] = {
     {stage::level1, "WeightBiasQuantization", ort::quantize_weights_and_biases},
     {stage::level1, "EnsureUniqueDQForNodeUnit", ort::ensure_unique_dq},
     {stage::level1, "WhereDummyDq", ort::dequantize_where},
-    {stage::level1, "TransposeOptimizer", ort::optimize_transposes},
+    {stage::level1, "TransposeOptimizer", ort::optimize_transposes, true},
 
     {stage::assignment, "FunctionInlining", ort::inline_functions},
 
     {stage::level2, "Level2_RuleBasedTransformer", ort::apply_level2_rules},
-    {stage::level2, "TransposeOptimizer_CPUExecutionProvider", ort::optimize_transposes_at_level2, true},
+    {stage::level2, "TransposeOptimizer_CPUExecutionProvider", ort::optimize_transposes, true},
     {stage::level2, "QDQS8ToU8Transformer", ort::make_unsigned},
     {stage::level2, "QDQSelectorActionTransformer", ort::form_units},
     {stage::level2, "GemmActivationFusion", ort::fuse_gemm_activation},

@@ -78,7 +78,6 @@ void fuse_embed_layer_norm(ort_graph &g);
 
 // Moving elements
 void optimize_transposes(ort_graph &g); ///< transposes.cpp
-void optimize_transposes_at_level2(ort_graph &g);
 void fuse_reshapes(ort_graph &g);       ///< reshapes.cpp
 void fuse_space_to_depth(ort_graph &g); ///< space_to_depth.cpp
 void fuse_gathers(ort_graph &g);        ///< gathers.cpp

@@ -77,10 +77,7 @@ bool add_missing_behind(ort_graph &g, int transpose) {
     const int dq = g.writer(g.input(transpose, 0), "DequantizeLinear"), y = g.output(transpose);
     const auto nodes =
         std::count_if(g.consumers(y).begin(), g.consumers(y).end(), [](int r) { return r >= 0; });
-    if (dq < 0 || nodes > 1 || g.is(only_node(g, y), "QuantizeLinear") || !add_pair_behind(g, dq))
-        return false;
-    g.set_attribute(transpose, settled, std::int64_t{1});
-    return true;
+    return dq >= 0 && nodes <= 1 && !g.is(only_node(g, y), "QuantizeLinear") && add_pair_behind(g, dq);
 }
 
 void add_missing_before(ort_graph &g, int transpose) {

@@ -283,8 +283,7 @@ private:
     bool push(int transpose, int i, std::size_t input) {
         const passing *const way = passing_of(g_, i);
         const order p = order_of(g_, transpose);
-        if (!way || p.empty() ||
-            (g_.at(transpose).attributes.count(settled) != 0 && way->kind == passing_kind::quantization))
+        if (!way || p.empty())
             return false;
         const order through = way->inputs(g_, i);
         if (std::find(through.begin(), through.end(), static_cast<std::int64_t>(input)) == through.end())
@@ -323,11 +322,5 @@ private:
 } // namespace
 
 void optimize_transposes(ort_graph &g) { transpose_mover(g).run(); }
-
-void optimize_transposes_at_level2(ort_graph &g) {
-    for (node &n : g.get_graph().nodes)
-        n.attributes.erase(settled);
-    transpose_mover(g).run();
-}
 
 } // namespace octet::model::ort

@@ -80,10 +80,6 @@ private:
     const order p_, back_, inputs_;
 };
 
-/// Attribute of a Transpose that has got its pair back. It stays before the pair as long as level 1 lasts: from there it would come back
-/// in each step.
-inline constexpr const char *settled = "octet.settled";
-
 /// A Transpose between a DequantizeLinear and a QuantizeLinear has both, or gets the other one; pairs that have come together go.
 void repair_pairs(ort_graph &g);
 /// DequantizeLinear, node  ->  DequantizeLinear, node, QuantizeLinear, DequantizeLinear; only if one node reads it.
