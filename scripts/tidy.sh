@@ -35,7 +35,7 @@ if command -v python3-config >/dev/null; then
     includes+=("${python[@]}")
 fi
 output=$(git diff -U0 --no-color "$base" -- "${files[@]:0:most_files}" |
-    clang-tidy-diff -p1 -quiet -j "$(nproc)" -checks='-clang-analyzer-*' -- -std=c++17 -fopenmp "${includes[@]}" 2>&1) && status=0 || status=$?
+    clang-tidy-diff -p1 -quiet -j "$(nproc)" -checks='-clang-analyzer-*' -- -std=c++17 -fopenmp -DONNX_ML=1 -DONNX_NAMESPACE=onnx "${includes[@]}" 2>&1) && status=0 || status=$?
 found=$(grep -E '(^|: )(warning|error|fatal error): ' <<<"$output" | sort -u) || true
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 [ "$status" -eq 0 ] || { printf '%s\n' "$output" "clang-tidy-diff ended with $status"; exit 1; }

@@ -279,8 +279,8 @@ private:
                    g_.is_known(g_.input(i, 0)) &&
                    g_.attribute<std::string>(i, "keep_aspect_ratio_policy", "stretch") == "stretch";
         const int scales = g_.input(i, g_.get_graph().opset < 11 ? 1 : 2);
-        const std::vector<float> factors = {1.f, 1.f, static_cast<float>(y[2] / x[2]),
-                                            static_cast<float>(y[3] / x[3])};
+        const dim_t rows = y[2] / x[2], columns = y[3] / x[3];
+        const std::vector<float> factors = {1.f, 1.f, static_cast<float>(rows), static_cast<float>(columns)};
         return g_.is_float_constant(scales) && g_.values(scales) == factors;
     }
 

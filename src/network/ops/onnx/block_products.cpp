@@ -25,6 +25,10 @@ namespace {
 
 constexpr dim_t block_size = block_products::block, panel_columns = block_products::panel;
 
+float larger_of(float a, float b) { return a > b ? a : b; }
+
+} // namespace
+
 /// A panel of the weights and what its columns have; all but `count` and the result are of whole panels.
 struct block_panel {
     dim_t blocks, count;
@@ -41,10 +45,6 @@ struct block_rows {
     float *y;
     dim_t columns; ///< of y
 };
-
-float larger_of(float a, float b) { return a > b ? a : b; }
-
-} // namespace
 
 struct block_code {
     std::size_t code_bytes; ///< of a rounded element

@@ -79,7 +79,7 @@ private:
         if constexpr (std::is_same_v<Y, float>)
             return static_cast<float>(std::int64_t{x} - zero_point) * scale;
         else {
-            constexpr std::int32_t low = std::numeric_limits<Y>::min(), high = std::numeric_limits<Y>::max();
+            constexpr std::int32_t low = std::is_signed_v<Y> ? -128 : 0, high = low + 255;
             const float real = std::nearbyint(x / scale);
             // MLAS limits floats, others the integers that x86 makes of them; NaN is the lowest.
             if (inner_ == 1) {

@@ -15,8 +15,10 @@ namespace {
 
 constexpr int tile_vectors = 3;
 
+} // namespace
+
 /// Some columns of all rows of the result, in one block of the reduction.
-struct tile {
+struct plane_tile {
     dim_t outputs, weights_row, weights_step, result_row;
     const dim_t *rows, *rows_end;
     const column_vector *columns;
@@ -25,6 +27,7 @@ struct tile {
     float *result;
 };
 
+namespace {
 namespace with_avx512 {
 
 #define OCTET_TARGET __attribute__((target("avx512f")))
@@ -111,7 +114,7 @@ struct vec {
 struct tile_code {
     dim_t width;
     bool divides_loads;
-    void (*multiply)(const tile &t, dim_t vectors);
+    void (*multiply)(const plane_tile &t, dim_t vectors);
 };
 
 namespace {
@@ -161,18 +164,18 @@ void plane_products::run(const operands &o, dim_t begin, dim_t end) const {
         for (dim_t first = 0; first < inner;
              first += block) { // what it reads of the source stays in the nearest cache
             const dim_t last = std::min(first + block, inner);
-            const tile t = {outputs,
-                            weights_row,
-                            weights_step,
-                            result_row,
-                            rows.data() + first,
-                            rows.data() + last,
-                            columns.data() + c,
-                            o.weights + first * weights_step,
-                            o.source,
-                            first == 0 ? o.initial : o.result,
-                            last == inner ? o.bias : nullptr,
-                            o.result};
+            const plane_tile t = {outputs,
+                                  weights_row,
+                                  weights_step,
+                                  result_row,
+                                  rows.data() + first,
+                                  rows.data() + last,
+                                  columns.data() + c,
+                                  o.weights + first * weights_step,
+                                  o.source,
+                                  first == 0 ? o.initial : o.result,
+                                  last == inner ? o.bias : nullptr,
+                                  o.result};
             code_->multiply(t, std::min<dim_t>(tile_vectors, count - c));
         }
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One block of `m` rows of the result, `n` vectors of each; vectors of a tile that is not whole are masked.
-template <int m, int n, bool is_whole> OCTET_TARGET void multiply_tile(const tile &t) {
+template <int m, int n, bool is_whole> OCTET_TARGET void multiply_tile(const plane_tile &t) {
     vec::reg sums[m][n];
     vec::mask firsts[n], all[n];
     const float *x[n], *others[n];
@@ -47,7 +47,7 @@ template <int m, int n, bool is_whole> OCTET_TARGET void multiply_tile(const til
 }
 
 /// Tiles of `m` rows as long as there are so many; then fewer.
-template <int m, int n, bool is_whole> void multiply_rows(tile t, dim_t left) {
+template <int m, int n, bool is_whole> void multiply_rows(plane_tile t, dim_t left) {
     for (; left >= m; left -= m) {
         multiply_tile<m, n, is_whole>(t);
         t.weights += m * t.weights_row;
@@ -59,7 +59,7 @@ template <int m, int n, bool is_whole> void multiply_rows(tile t, dim_t left) {
         multiply_rows<m / 2, n, is_whole>(t, left);
 }
 
-void multiply(const tile &t, dim_t vectors) {
+void multiply(const plane_tile &t, dim_t vectors) {
     bool is_whole = vectors == tile_vectors;
     for (dim_t j = 0; j < vectors; j++)
         is_whole = is_whole && t.columns[j].lanes == vec::width;
@@ -67,7 +67,7 @@ void multiply(const tile &t, dim_t vectors) {
         return multiply_rows<vec::rows, tile_vectors, true>(t, t.outputs);
     if (vectors == tile_vectors)
         return multiply_rows<vec::rows, tile_vectors, false>(t, t.outputs);
-    tile one = t;
+    plane_tile one = t;
     for (dim_t j = 0; j < vectors; j++, one.columns++)
         multiply_rows<vec::rows, 1, false>(one, t.outputs);
 }

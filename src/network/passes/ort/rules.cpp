@@ -175,6 +175,7 @@ namespace {
 template <typename Rules> void apply(ort_graph &g, const Rules &rules) {
     const std::vector<int> order = g.visiting_order();
     std::vector<std::string> operators;
+    operators.reserve(order.size());
     for (const int i : order)
         operators.push_back(g.at(i).op);
     for (std::size_t k = 0; k < order.size(); k++)

@@ -154,6 +154,12 @@ void compute_requantized(ort_graph &g, int q) {
         compute(g, node);
 }
 
+/// Of nodes whose results nobody reads: a Shape whose sizes are constants already, and what was kept for such a one.
+bool is_needless(const ort_graph &g, int i) {
+    return g.attribute<std::int64_t>(i, kept_unread, 0) == kept_for_sizes ||
+           (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)));
+}
+
 } // namespace
 
 /// A DequantizeLinear of constants stays, for quantized operators to be found around it.
@@ -163,10 +169,8 @@ void fold_constants(ort_graph &g) {
             return;
         if (is_computable(g, i))
             g.is(i, "Split") ? compute_split(g, i) : compute(g, i);
-        else if (g.attribute<std::int64_t>(i, kept_unread, 0) == kept_for_sizes)
-            g.remove(i); // and with it what it alone reads
-        else if (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)))
-            g.remove(i); // whose sizes are constants already
+        else if (is_needless(g, i))
+            g.remove(i);
         else if (g.at(i).op == "QuantizeLinear")
             compute_requantized(g, i);
     });
