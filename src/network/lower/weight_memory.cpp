@@ -10,12 +10,12 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t large_page = std::size_t{1} << 21, alignment = 64;
+constexpr std::size_t large_page = std::size_t{1} << 21, weight_alignment = 64;
 
 } // namespace
 
 std::shared_ptr<void> weight_memory::take(std::size_t bytes) {
-    bytes = (bytes + alignment - 1) / alignment * alignment;
+    bytes = (bytes + weight_alignment - 1) / weight_alignment * weight_alignment;
     if (std::size_t to_come = std::exchange(expected_, 0); to_come >= large_page)
         reserve(to_come);
     if (bytes > static_cast<std::size_t>(end_ - next_))

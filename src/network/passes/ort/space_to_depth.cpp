@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t image_rank = 4, channels = 1, height = 2, width = 3;
 
 /// What a Slice takes of an image; `ends` beyond the image are as they are in the file.
-struct taken {
+struct taken_slice {
     std::array<std::int32_t, image_rank> starts{}, ends, steps;
 };
 
@@ -24,7 +24,7 @@ std::vector<std::int32_t> integers(const ort_graph &g, int t) {
     return values_of<std::int32_t>(g.tensor_at(t));
 }
 
-std::optional<taken> taken_by(const ort_graph &g, int slice) {
+std::optional<taken_slice> taken_by(const ort_graph &g, int slice) {
     const std::vector<std::int32_t> starts = integers(g, g.input(slice, 1)),
                                     ends = integers(g, g.input(slice, 2));
     std::vector<std::int32_t> axes = integers(g, g.input(slice, 3)), steps = integers(g, g.input(slice, 4));
@@ -36,7 +36,7 @@ std::optional<taken> taken_by(const ort_graph &g, int slice) {
     if (starts.empty() || ends.size() != starts.size() || axes.size() != starts.size() ||
         steps.size() != starts.size())
         return {};
-    taken t;
+    taken_slice t;
     t.ends.fill(std::numeric_limits<std::int32_t>::max());
     t.steps.fill(1);
     std::array<bool, image_rank> is_seen{};
@@ -56,7 +56,7 @@ std::optional<taken> taken_by(const ort_graph &g, int slice) {
 }
 
 /// The place of a Slice's pixels in blocks of 2 x 2, row by row; none for other Slices of `x`.
-std::optional<std::int32_t> place_in_block(const ort_graph &g, int x, const taken &t) {
+std::optional<std::int32_t> place_in_block(const ort_graph &g, int x, const taken_slice &t) {
     for (std::size_t d = 0; d < image_rank; d++) {
         const bool is_thinned = d >= height, is_all = t.ends[d] == std::numeric_limits<std::int32_t>::max();
         if (t.steps[d] != (is_thinned ? 2 : 1) || t.starts[d] < 0 || t.starts[d] > (is_thinned ? 1 : 0) ||
@@ -72,7 +72,7 @@ void form_space_to_depth(ort_graph &g, int concat) {
         return;
     int x = -1;
     std::vector<std::int32_t> places;
-    std::optional<taken> first;
+    std::optional<taken_slice> first;
     for (const int part : g.at(concat).inputs) {
         const int slice = part < 0 ? -1 : g.writer(part, "Slice");
         if (slice < 0 || g.only_consumer(part) != concat)
