@@ -17,8 +17,8 @@
 #include <cstring>
 
 #include "network/ops/onnx/block_products.hpp"
+#include "network/ops/onnx/instruction_sets.hpp"
 #include "octet/parallel_loop.hpp"
-#include "octet/settings.hpp"
 
 namespace octet::model {
 namespace {
@@ -229,11 +229,10 @@ struct vec {
 } // namespace blocks_without_vectors
 
 const block_code *block_code_in_use() {
-    const cpu_isa level = get_effective_cpu_isa();
-    return level >= cpu_isa::avx512_vnni ? &blocks_with_avx512::code
-           : level == cpu_isa::avx_vnni  ? &blocks_with_avx_vnni::code
-           : level >= cpu_isa::avx2      ? &blocks_with_avx2::code
-                                         : &blocks_without_vectors::code;
+    return has_avx512_vnni() ? &blocks_with_avx512::code
+           : has_avx_vnni()  ? &blocks_with_avx_vnni::code
+           : has_avx2()      ? &blocks_with_avx2::code
+                             : &blocks_without_vectors::code;
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/instruction_sets.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {
@@ -182,7 +183,7 @@ __attribute__((target("avx2"))) void loop_with_avx2(const float *x, float *y, di
 /// Both kinds of code give the same bits.
 template <float (*F)(float, float), float (*Last)(float, float) = F>
 void loop(const float *x, float *y, dim_t count, float alpha) {
-    if (get_effective_cpu_isa() >= cpu_isa::avx2)
+    if (has_avx2())
         loop_with_avx2<F, Last>(x, y, count, alpha);
     else
         loop_over<F, Last>(x, y, count, alpha);

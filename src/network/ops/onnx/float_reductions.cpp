@@ -9,6 +9,7 @@
 #include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/instruction_sets.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -133,7 +134,7 @@ private:
     }
     std::string name() const { return whole_.what.get_primitive_desc().impl_info_str(); }
 
-    const bool has_avx2_ = get_effective_cpu_isa() >= cpu_isa::avx2;
+    const bool has_avx2_ = has_avx2();
     const difference_loop subtract_ = has_avx2_ ? subtract_largest_with_avx2 : octet::model::subtract_largest;
     const sum_loop sum_ = has_avx2_ ? sum_of_powers_with_avx2 : sum_of_powers;
     dim_t at_a_time_ = 1;

@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "octet/settings.hpp"
+#include "network/ops/onnx/instruction_sets.hpp"
 
 namespace octet::model {
 namespace {
@@ -124,8 +124,7 @@ const tile_code *code_in_use() {
                                       with_avx512::multiply},
         avx2{with_avx2::vec::width, with_avx2::vec::divides_loads, with_avx2::multiply},
         plain{without_vectors::vec::width, without_vectors::vec::divides_loads, without_vectors::multiply};
-    const cpu_isa level = get_effective_cpu_isa();
-    return level >= cpu_isa::avx512_core ? &avx512 : level >= cpu_isa::avx2 ? &avx2 : &plain;
+    return has_avx512() ? &avx512 : has_avx2() ? &avx2 : &plain;
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "network/graph/element_map.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/ops/onnx/float_loops.hpp"
+#include "network/ops/onnx/instruction_sets.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -81,8 +82,7 @@ private:
     buffer src_, scale_, dst_;
     dim_t size_, rows_;
     float epsilon_;
-    row_normalization normalize_ =
-        get_effective_cpu_isa() >= cpu_isa::avx2 ? normalize_with_fma : normalize_anywhere;
+    row_normalization normalize_ = has_avx2() ? normalize_with_fma : normalize_anywhere;
 };
 
 /// Scale or shift of elements: offsets that add up, for each row, if they differ, and for each element of a row.
