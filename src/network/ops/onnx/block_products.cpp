@@ -1,22 +1,12 @@
 // Rows are rounded first, then panels of the weights are multiplied by them. Each instruction set has its own code, with the same bytes:
 // integers are exact, and of floats only columns are side by side in a vector.
 // SPDX-License-Identifier: Apache-2.0
-// GCC 12 takes its own _mm512_undefined for a mistake (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#include <immintrin.h>
-#pragma GCC diagnostic pop
-#else
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "network/ops/onnx/block_products.hpp"
+#include "network/ops/onnx/float_vectors.hpp"
 #include "network/ops/onnx/instruction_sets.hpp"
 #include "octet/parallel_loop.hpp"
 
@@ -59,20 +49,14 @@ namespace blocks_with_avx512 {
 
 #define OCTET_TARGET __attribute__((target("avx512f,avx512bw,avx512vnni")))
 #define OCTET_INLINE __attribute__((target("avx512f,avx512bw,avx512vnni"), always_inline)) static inline
-struct vec {
-    using reg = __m512;
+struct vec : avx512_floats {
+    using avx512_floats::add;
     using integers = __m512i;
     using weights = __m512i; ///< of each column, four neighbours in the reduction
     using code = std::int8_t;
     static constexpr const char *name = "AVX512-VNNI";
-    static constexpr dim_t width = 16;
     static constexpr int rows = 4, sums = 16; ///< of a tile, and in registers
-    OCTET_INLINE reg load(const float *x) { return _mm512_loadu_ps(x); }
-    OCTET_INLINE void store(float *y, reg v) { _mm512_storeu_ps(y, v); }
-    OCTET_INLINE reg all(float x) { return _mm512_set1_ps(x); }
-    OCTET_INLINE reg add(reg a, reg b) { return _mm512_add_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm512_mul_ps(a, b); }
-    OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm512_fmadd_ps(a, b, c); }
     OCTET_INLINE reg larger(reg a, reg b) { return _mm512_max_ps(a, b); }
     OCTET_INLINE reg magnitude(reg v) { return _mm512_abs_ps(v); }
     OCTET_INLINE reg to_floats(integers v) { return _mm512_cvtepi32_ps(v); }
@@ -103,22 +87,16 @@ namespace blocks_with_avx2 {
 // Sums of two products of u8 and s8 can exceed 16 bits, so codes are widened to them: even ones of four, then odd ones.
 #define OCTET_TARGET __attribute__((target("avx2,fma")))
 #define OCTET_INLINE __attribute__((target("avx2,fma"), always_inline)) static inline
-struct vec {
-    using reg = __m256;
+struct vec : avx2_floats {
+    using avx2_floats::add;
     using integers = __m256i;
     struct weights {
         __m256i even, odd;
     };
     using code = std::int16_t;
     static constexpr const char *name = "AVX2";
-    static constexpr dim_t width = 8;
     static constexpr int rows = 2, sums = 8;
-    OCTET_INLINE reg load(const float *x) { return _mm256_loadu_ps(x); }
-    OCTET_INLINE void store(float *y, reg v) { _mm256_storeu_ps(y, v); }
-    OCTET_INLINE reg all(float x) { return _mm256_set1_ps(x); }
-    OCTET_INLINE reg add(reg a, reg b) { return _mm256_add_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm256_mul_ps(a, b); }
-    OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm256_fmadd_ps(a, b, c); }
     OCTET_INLINE reg larger(reg a, reg b) { return _mm256_max_ps(a, b); }
     OCTET_INLINE reg magnitude(reg v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), v); }
     OCTET_INLINE reg to_floats(integers v) { return _mm256_cvtepi32_ps(v); }
@@ -191,20 +169,14 @@ struct vec : blocks_with_avx2::vec {
 namespace blocks_without_vectors {
 
 #define OCTET_TARGET
-struct vec {
-    using reg = float;
+struct vec : single_floats {
+    using single_floats::add;
     using integers = std::int32_t;
     using weights = const std::uint8_t *;
     using code = std::int8_t;
     static constexpr const char *name = "no vectors";
-    static constexpr dim_t width = 1;
     static constexpr int rows = 1, sums = 4;
-    static reg load(const float *x) { return *x; }
-    static void store(float *y, reg v) { *y = v; }
-    static reg all(float x) { return x; }
-    static reg add(reg a, reg b) { return a + b; }
     static reg mul(reg a, reg b) { return a * b; }
-    static reg fma(reg a, reg b, reg c) { return std::fma(a, b, c); }
     static reg larger(reg a, reg b) { return larger_of(a, b); }
     static reg magnitude(reg v) { return std::fabs(v); }
     static reg to_floats(integers v) { return static_cast<float>(v); }

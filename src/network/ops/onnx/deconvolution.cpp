@@ -113,13 +113,7 @@ public:
         for (dim_t c = 0; c < g.channels; c++)
             products_.rows.push_back(c * g.pixels());
         products_.add_columns(0, 0, g.pixels());
-        if (l.has_input(conv_bias)) {
-            bias_ = l.input_buffer(conv_bias);
-            if (element_count(l.input(conv_bias, {data_type::f32}).dims) != g.groups * g.outputs)
-                refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
-                       ", allowed is one value for each of " + std::to_string(g.groups * g.outputs) +
-                       " channels");
-        }
+        bias_ = bias_of_channels(l, g.groups * g.outputs);
         take_followers(l, dense_desc(l.output()));
     }
 

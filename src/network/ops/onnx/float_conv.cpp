@@ -38,6 +38,35 @@ dim_t block_of(const conv_sizes &s, const window_geometry &g) {
     return s.taps == 1 && is_zero(g.padding_l) && is_zero(g.padding_r) ? pixel_block : channel_block;
 }
 
+/// Some of the channels, the second dimension.
+memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size) {
+    memory::dims dims = whole.dims(), offsets(dims.size());
+    dims[1] = size;
+    offsets[1] = first;
+    return whole.submemory_desc(dims, offsets);
+}
+
+void check_bias(const lowering &l, dim_t channels) {
+    const tensor &bias = l.input(conv_bias, {data_type::f32});
+    if (element_count(bias.dims) != channels)
+        refuse("the bias has dimensions " + to_text(bias.dims) + ", allowed is one value for each of " +
+               std::to_string(channels) + " channels");
+}
+
+/// The bias, if there is one, behind the last block of images of `rank` dimensions.
+void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank) {
+    if (!l.has_input(conv_bias))
+        return;
+    memory::dims dims(rank, 1);
+    dims[1] = l.input(conv_weights).dims[0];
+    check_bias(l, dims[1]);
+    const memory::desc row(dims, data_type::f32, memory::dims());
+    post_ops ops = attr.get_post_ops();
+    args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = l.input_buffer(conv_bias, row);
+    ops.append_binary(algorithm::binary_add, row);
+    attr.set_post_ops(ops);
+}
+
 std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s, const window_geometry &g) {
     const tensor &w = l.input(conv_weights);
     memory::dims dims = w.dims;
@@ -66,7 +95,7 @@ std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s
         }
         attr.set_post_ops(ops);
         if (first + size == s.channels) {
-            append_bias(attr, args, l, dst.dims().size(), 0, w.dims[0]);
+            append_bias(attr, args, l, dst.dims().size());
             append_float_followers(attr, args, l, dst);
         }
         const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, part,
@@ -83,29 +112,11 @@ std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s
 
 } // namespace
 
-memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size) {
-    memory::dims dims = whole.dims(), offsets(dims.size());
-    dims[1] = size;
-    offsets[1] = first;
-    return whole.submemory_desc(dims, offsets);
-}
-
-/// The bias behind the last block, of `count` channels from `first` on; channels are the second dimension.
-void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank, dim_t first,
-                 dim_t count) {
-    post_ops ops = attr.get_post_ops();
-    if (l.has_input(conv_bias)) {
-        memory::dims dims(rank, 1);
-        dims[1] = l.input(conv_weights).dims[0];
-        if (element_count(l.input(conv_bias, {data_type::f32}).dims) != dims[1])
-            refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
-                   ", allowed is one value for each of " + std::to_string(dims[1]) + " channels");
-        const memory::desc row =
-            part_of_channels(memory::desc(dims, data_type::f32, memory::dims()), first, count);
-        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = l.input_buffer(conv_bias, row);
-        ops.append_binary(algorithm::binary_add, row);
-    }
-    attr.set_post_ops(ops);
+std::optional<buffer> bias_of_channels(const lowering &l, dim_t channels) {
+    if (!l.has_input(conv_bias))
+        return {};
+    check_bias(l, channels);
+    return l.input_buffer(conv_bias);
 }
 
 bool computes_in_blocks(const graph &g, const node &conv) {

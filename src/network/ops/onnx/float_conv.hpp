@@ -2,6 +2,8 @@
 
 // What the orders of sums of float convolutions, transposed ones too, share.
 
+#include <optional>
+
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/onnx.hpp"
 
@@ -15,12 +17,8 @@ struct conv_sizes {
 /// Whether sums begin with an image, the fourth input. Other nodes may have operands of what is fused behind them there.
 inline bool adds_image(const node &conv) { return conv.op == "ConvAdd"; }
 
-/// Some of the channels, the second dimension.
-memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size);
-
-/// The bias behind the last block, of `count` channels from `first` on; channels are the second of `rank` dimensions.
-void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank, dim_t first,
-                 dim_t count);
+/// The bias of a convolution of so many channels, if it has one; refuses one of another length.
+std::optional<buffer> bias_of_channels(const lowering &l, dim_t channels);
 
 /// As products of matrices for each group, channel by channel; images lie in planes.
 std::unique_ptr<step> convolution_of_planes(const lowering &l, const conv_sizes &s, const window_geometry &g);

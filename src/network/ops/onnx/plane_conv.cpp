@@ -132,16 +132,10 @@ class plane_step : public followed_loop {
 protected:
     plane_step(const lowering &l, const conv_sizes &s, const conv_windows &w)
         : sizes_(s), windows_(w), images_(l.input(0).dims[0]), src_(l.input_buffer(0)),
-          weights_(l.input_buffer(conv_weights)), dst_(l.output_buffer()) {
+          weights_(l.input_buffer(conv_weights)), dst_(l.output_buffer()),
+          bias_(bias_of_channels(l, s.groups * s.outputs)) {
         if (adds_image(l.get_node()))
             summand_ = l.input_buffer(conv_summand);
-        if (l.has_input(conv_bias)) {
-            bias_ = l.input_buffer(conv_bias);
-            if (element_count(l.input(conv_bias, {data_type::f32}).dims) != s.groups * s.outputs)
-                refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
-                       ", allowed is one value for each of " + std::to_string(s.groups * s.outputs) +
-                       " channels");
-        }
         take_followers(l, activation_desc(l, l.output()));
     }
 
@@ -159,7 +153,7 @@ protected:
     conv_windows windows_;
     dim_t images_;
     buffer src_, weights_, dst_;
-    std::optional<buffer> summand_, bias_;
+    std::optional<buffer> bias_, summand_;
 };
 
 class products_step final : public plane_step {

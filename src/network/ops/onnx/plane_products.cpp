@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/ops/onnx/plane_products.hpp"
 
-#include <immintrin.h>
-
 #include <algorithm>
-#include <array>
-#include <cmath>
 
+#include "network/ops/onnx/float_vectors.hpp"
 #include "network/ops/onnx/instruction_sets.hpp"
 
 namespace octet::model {
@@ -27,28 +24,29 @@ struct plane_tile {
     float *result;
 };
 
+struct tile_code {
+    dim_t width;
+    bool divides_loads;
+    void (*multiply)(const plane_tile &t, dim_t vectors);
+};
+
 namespace {
 namespace with_avx512 {
 
 #define OCTET_TARGET __attribute__((target("avx512f")))
 #define OCTET_INLINE __attribute__((target("avx512f"), always_inline)) static inline
-struct vec {
-    using reg = __m512;
+struct vec : avx512_floats {
+    using avx512_floats::load;
+    using avx512_floats::store;
     using mask = __mmask16;
-    static constexpr dim_t width = 16;
     static constexpr int rows = 8;              ///< of a tile
     static constexpr bool divides_loads = true; ///< into two, at no cost: masks have registers of their own
     OCTET_INLINE mask first(dim_t count) { return static_cast<mask>((1u << count) - 1); }
-    OCTET_INLINE reg load(const float *x) { return _mm512_loadu_ps(x); }
     /// Lanes of `firsts` from x, others of `all` from y.
     OCTET_INLINE reg load(const float *x, mask firsts, const float *y, mask all) {
         return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps(all, y), firsts, x);
     }
-    OCTET_INLINE void store(float *y, reg v) { _mm512_storeu_ps(y, v); }
     OCTET_INLINE void store(float *y, reg v, mask m) { _mm512_mask_storeu_ps(y, m, v); }
-    OCTET_INLINE reg all(float x) { return _mm512_set1_ps(x); }
-    OCTET_INLINE reg add(reg a, reg b) { return _mm512_add_ps(a, b); }
-    OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm512_fmadd_ps(a, b, c); }
 };
 #include "network/ops/onnx/plane_products.inl"
 #undef OCTET_TARGET
@@ -60,13 +58,12 @@ namespace with_avx2 {
 
 #define OCTET_TARGET __attribute__((target("avx2,fma")))
 #define OCTET_INLINE __attribute__((target("avx2,fma"), always_inline)) static inline
-struct vec {
-    using reg = __m256;
+struct vec : avx2_floats {
+    using avx2_floats::load;
+    using avx2_floats::store;
     using mask = __m256i;
-    static constexpr dim_t width = 8;
     static constexpr int rows = 4;
     static constexpr bool divides_loads = false;
-    OCTET_INLINE reg load(const float *x) { return _mm256_loadu_ps(x); }
     OCTET_INLINE reg load(const float *x, mask firsts, const float *, mask) {
         return _mm256_maskload_ps(x, firsts);
     }
@@ -74,11 +71,7 @@ struct vec {
         const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
     }
-    OCTET_INLINE void store(float *y, reg v) { _mm256_storeu_ps(y, v); }
     OCTET_INLINE void store(float *y, reg v, mask m) { _mm256_maskstore_ps(y, m, v); }
-    OCTET_INLINE reg all(float x) { return _mm256_set1_ps(x); }
-    OCTET_INLINE reg add(reg a, reg b) { return _mm256_add_ps(a, b); }
-    OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm256_fmadd_ps(a, b, c); }
 };
 #include "network/ops/onnx/plane_products.inl"
 #undef OCTET_TARGET
@@ -89,42 +82,23 @@ struct vec {
 namespace without_vectors {
 
 #define OCTET_TARGET
-struct vec {
-    using reg = float;
+struct vec : single_floats {
+    using single_floats::load;
+    using single_floats::store;
     using mask = bool;
-    static constexpr dim_t width = 1;
     static constexpr int rows = 4;
     static constexpr bool divides_loads = false;
     static mask first(dim_t count) { return count > 0; }
-    static reg load(const float *x) { return *x; }
     static reg load(const float *x, mask, const float *, mask) { return *x; }
-    static void store(float *y, reg v) { *y = v; }
     static void store(float *y, reg v, mask) { *y = v; }
-    static reg all(float x) { return x; }
-    static reg add(reg a, reg b) { return a + b; }
-    static reg fma(reg a, reg b, reg c) { return std::fma(a, b, c); }
 };
 #include "network/ops/onnx/plane_products.inl"
 #undef OCTET_TARGET
 
 } // namespace without_vectors
 
-} // namespace
-
-struct tile_code {
-    dim_t width;
-    bool divides_loads;
-    void (*multiply)(const plane_tile &t, dim_t vectors);
-};
-
-namespace {
-
 const tile_code *code_in_use() {
-    static constexpr tile_code avx512{with_avx512::vec::width, with_avx512::vec::divides_loads,
-                                      with_avx512::multiply},
-        avx2{with_avx2::vec::width, with_avx2::vec::divides_loads, with_avx2::multiply},
-        plain{without_vectors::vec::width, without_vectors::vec::divides_loads, without_vectors::multiply};
-    return has_avx512() ? &avx512 : has_avx2() ? &avx2 : &plain;
+    return has_avx512() ? &with_avx512::code : has_avx2() ? &with_avx2::code : &without_vectors::code;
 }
 
 } // namespace

@@ -71,3 +71,5 @@ void multiply(const plane_tile &t, dim_t vectors) {
     for (dim_t j = 0; j < vectors; j++, one.columns++)
         multiply_rows<vec::rows, 1, false>(one, t.outputs);
 }
+
+constexpr tile_code code{vec::width, vec::divides_loads, multiply};
