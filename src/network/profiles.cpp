@@ -319,7 +319,8 @@ profile profile_of(const runtime &r) {
 
 namespace {
 
-/// The runtime with a substitute. Each pair is made once and stays, since plans point to it.
+/// The runtime with a substitute. Each pair is made once and stays, since plans point to it; find_profile bounds how many
+/// there can be.
 const runtime &paired(const runtime &first, const runtime *substitute) {
     static std::mutex mutex;
     static std::map<std::pair<const char *, const runtime *>, runtime> pairs;
@@ -430,19 +431,40 @@ const std::vector<profile> &all_profiles() {
     return all;
 }
 
-const profile &find_profile(const std::string &name) {
+namespace {
+
+/// A name may come from a file, and every chain of them that was asked for is kept.
+constexpr std::size_t most_parts = 4;
+
+const profile &listed_profile(const std::string &name) {
     for (const profile &p : all_profiles())
         if (p.name == name)
             return p;
-    const std::size_t plus = name.find('+');
-    const bool lacks_a_part = plus == 0 || plus + 1 == name.size();
-    if (plus != std::string::npos && !lacks_a_part) {
-        find_profile(name.substr(plus + 1));
-        return find_profile(name.substr(0, plus));
+    throw error(status::invalid_arguments,
+                "there is no profile '" + name + "'; the closest are " + model::closest(name));
+}
+
+} // namespace
+
+const profile &find_profile(const std::string &name) {
+    const auto parts = static_cast<std::size_t>(std::count(name.begin(), name.end(), '+')) + 1;
+    if (parts > most_parts)
+        throw error(status::invalid_arguments, "profile '" + name.substr(0, 64) + "...' has " +
+                                                   std::to_string(parts) + " parts, allowed: up to " +
+                                                   std::to_string(most_parts));
+    const profile *first = nullptr;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = name.find('+', begin);
+        const std::string part = name.substr(begin, end - begin);
+        if (part.empty() && parts > 1)
+            throw error(status::invalid_arguments,
+                        "there is no profile '" + name +
+                            "', a name stands on either side of a +; the closest are " +
+                            model::closest(name));
+        const profile &found = listed_profile(part);
+        first = first ? first : &found;
     }
-    throw error(status::invalid_arguments, "there is no profile '" + name + '\'' +
-                                               (lacks_a_part ? ", a name stands on either side of a +" : "") +
-                                               "; the closest are " + model::closest(name));
+    return *first;
 }
 
 } // namespace v0

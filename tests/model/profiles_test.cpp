@@ -180,6 +180,21 @@ TEST(Profiles, a_plus_needs_a_name_on_either_side) {
               std::string::npos);
 }
 
+/// A name comes from a file of a model's repository, too.
+TEST(Profiles, a_name_has_at_most_four_parts) {
+    EXPECT_EQ(find_profile("tflm-90b983c+litert-2026.08-x86+litert-2026.08-arm64+exact-f32").name,
+              "tflm-90b983c");
+    std::string chain = "tflm-90b983c";
+    for (int i = 0; i < 4; i++)
+        chain += "+exact-f32";
+    const std::string allowed = " has 5 parts, allowed: up to 4";
+    EXPECT_NE(message_of([&] { find_profile(chain); }).find(allowed), std::string::npos);
+    EXPECT_NE(message_of([&] { codes_under(chain, sum("ADD", 1, 1, 1)); }).find(allowed), std::string::npos);
+    const std::string message = message_of([] { find_profile(std::string(1 << 24, '+')); });
+    EXPECT_NE(message.find(" has 16777217 parts, allowed: up to 4"), std::string::npos);
+    EXPECT_LT(message.size(), 200u);
+}
+
 TEST(Profiles, the_substitute_for_floats_stands_behind_a_name_alone) {
     EXPECT_NE(message_of([] { codes_under("exact-f32", sum("ADD", 1, 1, 1)); })
                   .find("profile exact-f32 stands behind another with a +, allowed for this tflite network: "
