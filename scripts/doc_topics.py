@@ -13,7 +13,7 @@ TOPICS = {
     "normalizations": ["normalization", "batch_normalization", "layer_normalization", "softmax"], "reorder": ["reorder"],
     "attributes": ["primitive_attr"], "rules": ["requantization"],
     "types": ["types"], "memory": ["memory"], "engines": ["engine"],
-    "settings": ["settings", "primitive_cache", "float_environment", "thread_loan", "parallel_loop", "version"], "errors": ["error"], "problems": ["problem", "problem_parts", "example_problems"],
+    "settings": ["settings", "primitive_cache", "float_environment", "thread_loan", "fork_guard", "parallel_loop", "version"], "errors": ["error"], "problems": ["problem", "problem_parts", "example_problems"],
 }
 
 

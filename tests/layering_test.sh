@@ -53,6 +53,10 @@ forbid src/network/shapes 'network/(tflite|onnx|passes|lower|ops|run)/' 'shape f
 forbid src/network/onnx 'network/(tflite|passes|lower|ops)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
 
+# In the child of a fork a mutex may be locked for ever.
+unguarded=$(grep -rlE '^ *(static |mutable )*std::mutex [a-z_]+;' src cpu jit interop --include='*.?pp' | xargs grep -L fork_guard)
+[ -z "$unguarded" ] || { echo "a mutex that outlives a call stands beside a fork_guard (octet/fork_guard.hpp): $unguarded"; status=1; }
+
 # Rings of units and of folders, and who is compiled with the assembler.
 python3 scripts/include_graph.py --source . || status=1
 

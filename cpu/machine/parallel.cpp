@@ -11,11 +11,13 @@
 #include <deque>
 #include <mutex>
 
+#include "common/first_use.hpp"
 #include "common/text.hpp"
 #include "cpu/machine/costs.hpp"
 #include "cpu/machine/divided_loop.hpp"
 #include "cpu/machine/thread_count.hpp"
 #include "cpu/machine/workers.hpp"
+#include "octet/fork_guard.hpp"
 #include "octet/parallel_loop.hpp"
 #include "octet/settings.hpp"
 
@@ -78,16 +80,17 @@ std::int64_t fork_cycles() {
     const int threads = get_num_threads();
     if (threads == 1 || is_sequential())
         return costs::usual_fork;
+    const auto measure = [threads] { return measure_fork(threads); };
     if (users_pool()) {
-        static const std::int64_t of_pool = measure_fork(threads);
-        return of_pool;
+        static first_use<std::int64_t> of_pool;
+        return of_pool.get(measure);
     }
     if (workers::is_in_phase()) {
-        static const std::int64_t of_team = measure_fork(threads);
-        return of_team;
+        static first_use<std::int64_t> of_team;
+        return of_team.get(measure);
     }
-    static const std::int64_t of_workers = measure_fork(threads);
-    return of_workers;
+    static first_use<std::int64_t> of_workers;
+    return of_workers.get(measure);
 }
 
 } // namespace impl
@@ -107,9 +110,13 @@ void set_thread_pool(const thread_pool &pool) {
         impl::throw_invalid("set_thread_pool: ", pool.threads ? "run" : "threads",
                             " is null, allowed: both functions, or neither");
     static std::mutex mutex;
-    static std::deque<thread_pool> pools; // a loop may still be reading one that was replaced
+    static const fork_guard at_fork(mutex);
+    static std::deque<thread_pool> pools; // each once: a loop may still be reading one that was replaced
     const std::lock_guard<std::mutex> lock(mutex);
-    impl::users_pool() = pool.run ? &pools.emplace_back(pool) : nullptr;
+    const auto known = std::find_if(pools.begin(), pools.end(), [&](const thread_pool &p) {
+        return p.threads == pool.threads && p.run == pool.run && p.context == pool.context;
+    });
+    impl::users_pool() = !pool.run ? nullptr : known != pools.end() ? &*known : &pools.emplace_back(pool);
 }
 
 int get_num_threads() {

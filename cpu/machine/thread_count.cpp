@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "common/environment.hpp"
+#include "common/first_use.hpp"
 #include "common/text.hpp"
 #include "octet/settings.hpp"
 
@@ -52,11 +53,11 @@ int cgroup_cpus(int otherwise) {
 } // namespace
 
 int machine_threads() {
-    static const int threads = [] {
+    static first_use<int> threads;
+    return threads.get([] {
         const int cpus = std::max(1, affinity_cpus());
         return std::min(cpus, cgroup_cpus(cpus));
-    }();
-    return threads;
+    });
 }
 
 namespace {

@@ -19,6 +19,7 @@
 #include "cpu/machine/team.hpp"
 #include "cpu/machine/thread_count.hpp"
 #include "octet/float_environment.hpp"
+#include "octet/fork_guard.hpp"
 
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
@@ -121,6 +122,7 @@ private:
         return *all;
     }
     std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     std::map<std::pair<kind, int>, std::vector<team *>> free_;
 };
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "octet/fork_guard.hpp"
 #include "octet/network.hpp"
 #include "onnxruntime/graph.hpp"
 #include "onnxruntime/options.hpp"
@@ -116,7 +117,8 @@ private:
     mutable std::atomic<bool> has_lenders_{false}; ///< a thread of the session's has come
     mutable std::atomic<unsigned> runs_alone_{0};  ///< before
     mutable std::mutex mutex_;                     ///< of what follows
-    mutable std::vector<idle_context> idle_;       ///< used last at the end
+    const fork_guard at_fork_{mutex_};
+    mutable std::vector<idle_context> idle_; ///< used last at the end
 };
 
 } // namespace octet::onnxruntime

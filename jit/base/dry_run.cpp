@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "jit/base/key.hpp"
+#include "octet/fork_guard.hpp"
 
 namespace octet::impl::jit {
 
@@ -30,6 +31,7 @@ public:
 
 private:
     std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     std::unordered_map<std::string, int> counts_;
 };
 

@@ -24,12 +24,10 @@
 // doc/kernel-names.md has their grammar.
 
 #include <cstdint>
-#include <iterator>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
+#include <typeinfo>
 #include <utility>
 
 #include "common/text.hpp"
@@ -37,6 +35,7 @@
 #include "jit/base/finished_code.hpp"
 #include "jit/base/key.hpp"
 #include "jit/base/record.hpp"
+#include "jit/base/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -93,23 +92,16 @@ template <typename Kernel> using code_of = typename Kernel::code;
 /// same code share it; it goes with the last of them.
 template <typename Kernel, typename... Parts>
 std::shared_ptr<const code_of<Kernel>> shared_kernel(const Parts &...parts) {
-    static std::mutex mutex;
-    static std::unordered_map<std::string, std::weak_ptr<const code_of<Kernel>>> kernels;
-    const std::string key = (key_of(parts) + ...);
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (std::shared_ptr<const code_of<Kernel>> found = kernels[key].lock())
-        return found;
-    for (auto it = kernels.begin(); it != kernels.end();)
-        it = it->second.expired() ? kernels.erase(it) : std::next(it);
-    std::shared_ptr<const code_of<Kernel>> made;
-    try {
-        made = std::make_shared<const code_of<Kernel>>(Kernel(parts...).take_code());
-    } catch (const Xbyak::Error &e) {
-        throw error(status::runtime_error, text("code generation: ", e.what(),
-                                                "; OCTET_MAX_CPU_ISA=ref needs no executable memory"));
-    }
-    kernels[key] = made;
-    return made;
+    const auto make = [&]() -> std::shared_ptr<const void> {
+        try {
+            return std::make_shared<const code_of<Kernel>>(Kernel(parts...).take_code());
+        } catch (const Xbyak::Error &e) {
+            throw error(status::runtime_error, text("code generation: ", e.what(),
+                                                    "; OCTET_MAX_CPU_ISA=ref needs no executable memory"));
+        }
+    };
+    return std::static_pointer_cast<const code_of<Kernel>>(
+        find_or_make_kernel(typeid(Kernel), (key_of(parts) + ...), make));
 }
 
 } // namespace octet::impl::jit

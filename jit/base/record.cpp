@@ -15,6 +15,7 @@
 
 #include "common/environment.hpp"
 #include "common/text.hpp"
+#include "octet/fork_guard.hpp"
 #include "octet/settings.hpp"
 
 namespace octet {
@@ -47,6 +48,7 @@ std::string dump_from_environment() {
 
 struct recorder {
     std::mutex mutex;
+    const fork_guard at_fork{mutex};
     std::string dump = dump_from_environment(), profile = profile_from_environment();
     int count = 0;
 };

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/primitive_cache.hpp"
 
-#include <condition_variable>
 #include <list>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "common/environment.hpp"
+#include "common/keys_in_work.hpp"
 #include "cpu/machine/parallel.hpp"
+#include "octet/fork_guard.hpp"
 #include "octet/primitive_cache.hpp"
 #include "octet/settings.hpp"
 
@@ -31,12 +31,12 @@ public:
     /// Null if the caller is to make it, and to say so by `insert` or `give_up`.
     std::shared_ptr<const kernel> find(const std::string &key) {
         std::unique_lock<std::mutex> lock(mutex_);
-        made_.wait(lock, [&] { return being_made_.count(key) == 0; });
+        being_made_.wait_for(lock, key);
         const auto found = index_.find(key);
         (found == index_.end() ? misses_ : hits_)++;
         if (found == index_.end()) {
             if (capacity_ > 0)
-                being_made_.insert(key);
+                being_made_.begin(key);
             return nullptr;
         }
         entries_.splice(entries_.begin(), entries_, found->second);
@@ -53,14 +53,12 @@ public:
             bytes_ += bytes;
             shrink();
         }
-        being_made_.erase(key);
-        made_.notify_all();
+        being_made_.end(key);
     }
 
     void give_up(const std::string &key) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        being_made_.erase(key);
-        made_.notify_all();
+        being_made_.end(key);
     }
 
     void set_capacity(std::size_t bytes) {
@@ -95,14 +93,17 @@ private:
     static constexpr std::int64_t default_capacity = 64 << 20;
 
     std::mutex mutex_;
-    std::condition_variable made_;
-    std::unordered_set<std::string> being_made_;
+    keys_in_work<std::string> being_made_;
     std::list<entry> entries_;                                               ///< most recently used first
     std::unordered_map<std::string_view, std::list<entry>::iterator> index_; ///< by the entries' own keys
     std::size_t bytes_ = 0;
     std::uint64_t hits_ = 0, misses_ = 0;
     std::size_t capacity_ = static_cast<std::size_t>(
         environment_number("OCTET_PRIMITIVE_CACHE_CAPACITY", 0, std::int64_t{1} << 40, default_capacity));
+    const fork_guard at_fork_{mutex_, [this](fork_guard::process where) {
+                                  if (where == fork_guard::process::child)
+                                      being_made_.forget();
+                              }};
 };
 
 } // namespace

@@ -19,6 +19,7 @@
 
 #include "api/operation.hpp"
 #include "common/layout/runtime.hpp"
+#include "octet/fork_guard.hpp"
 
 namespace octet::impl {
 
@@ -141,6 +142,7 @@ private:
 
     const std::shared_ptr<const runtime_problem> problem_;
     std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     std::vector<entry> entries_;
     std::uint64_t now_ = 0;
 };

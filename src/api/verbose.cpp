@@ -11,6 +11,7 @@
 
 #include "common/environment.hpp"
 #include "common/text.hpp"
+#include "octet/fork_guard.hpp"
 #include "octet/settings.hpp"
 #include "octet/version.hpp"
 
@@ -53,6 +54,7 @@ private:
     }
 
     std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     log_function target_; ///< empty: standard output
     bool has_head_ = false;
 };

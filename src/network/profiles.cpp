@@ -13,6 +13,7 @@
 #include "network/operators.hpp"
 #include "network/ops/tflite/tflite.hpp"
 #include "network/profile_conditions.hpp"
+#include "octet/fork_guard.hpp"
 
 namespace octet::model {
 namespace {
@@ -323,6 +324,7 @@ namespace {
 /// there can be.
 const runtime &paired(const runtime &first, const runtime *substitute) {
     static std::mutex mutex;
+    static const fork_guard at_fork(mutex);
     static std::map<std::pair<const char *, const runtime *>, runtime> pairs;
     const std::lock_guard<std::mutex> lock(mutex);
     runtime pair = first;

@@ -10,6 +10,7 @@
 
 #include "octet/compat/dnnl_types.h"
 
+#include "octet/fork_guard.hpp"
 #include "octet/octet.hpp"
 #include "onednn/op_descs.hpp"
 
@@ -57,6 +58,7 @@ struct problem {
 
 private:
     mutable std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     mutable octet::primitive code_;
 };
 

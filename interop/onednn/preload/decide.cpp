@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "octet/fork_guard.hpp"
 #include "onednn/interface/behind.hpp"
 #include "onednn/interface/failures.hpp"
 #include "onednn/op_descs.hpp"
@@ -50,6 +51,7 @@ private:
     using entry = std::pair<std::string, decision>;
 
     std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     std::list<entry> entries_; ///< most recently used first
     std::unordered_map<std::string, std::list<entry>::iterator> index_;
 };

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <set>
 
+#include "octet/fork_guard.hpp"
+
 namespace octet::onednn {
 namespace {
 
@@ -48,6 +50,7 @@ bool is_verbose() {
 
 void tell(const std::string &line) {
     static std::mutex mutex;
+    static const fork_guard at_fork(mutex);
     static std::set<std::string> &told = *new std::set<std::string>;
     const std::lock_guard<std::mutex> lock(mutex);
     if (told.insert(line).second)

@@ -11,11 +11,14 @@
 #include <mutex>
 #include <utility>
 
+#include "octet/fork_guard.hpp"
+
 namespace octet::onednn {
 namespace {
 
 struct counts {
     std::mutex mutex;
+    const octet::fork_guard at_fork{mutex};
     std::map<std::pair<std::string, std::string>, unsigned long> primitives; ///< by reason, then kind
     std::atomic<long long> taken{0}, left{0};                                ///< nanoseconds
 };

@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "octet/fork_guard.hpp"
+
 namespace octet::python {
 
 class turns {
@@ -19,11 +21,13 @@ public:
         use &operator=(const use &) = delete;
 
     protected:
-        explicit use(turns &owner);
+        use(turns &owner, bool is_change);
         ~use();
         turns &owner_;
 
     private:
+        friend class turns;
+        const bool is_change_;
         const use *outer_; ///< of another network, in this thread
     };
 
@@ -41,10 +45,16 @@ public:
 private:
     static thread_local const use *innermost_;
 
+    void forget_other_threads();
+
     std::mutex mutex_; ///< of what follows
     std::condition_variable changed_;
     int calls_ = 0, waiting_changes_ = 0;
     bool is_changing_ = false;
+    const fork_guard at_fork_{mutex_, [this](fork_guard::process where) {
+                                  if (where == fork_guard::process::child)
+                                      forget_other_threads();
+                              }};
 };
 
 } // namespace octet::python

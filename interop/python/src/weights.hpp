@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "octet/fork_guard.hpp"
 
 namespace octet::python {
 
@@ -24,6 +25,7 @@ public:
 private:
     const py::array array_;
     std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     std::vector<std::pair<memory::desc, memory>> packed_;
 };
 

@@ -44,7 +44,7 @@ private:
     const int threads_;
     std::vector<std::thread> helpers_;
 
-    std::mutex mutex_; ///< of the members below
+    std::mutex mutex_; ///< of the members below; it ends with a call, so it needs no fork_guard
     std::condition_variable changed_;
     std::vector<std::function<void()>> added_;
     std::size_t next_ = 0; ///< the first that nobody does yet

@@ -12,6 +12,7 @@
 #include "network/graph/graph.hpp"
 #include "network/lower/jobs.hpp"
 #include "network/lower/weight_memory.hpp"
+#include "octet/fork_guard.hpp"
 
 namespace octet::model {
 
@@ -53,6 +54,7 @@ public:
 
 private:
     mutable std::mutex mutex_;
+    const fork_guard at_fork_{mutex_};
     std::multimap<const std::uint8_t *, std::weak_ptr<const packed_constant>> constants_; ///< by the original
     std::size_t crowd_ = 64; ///< so many may have expired before they are dropped
     std::multimap<const std::uint8_t *, saved_constant> saved_;                   ///< by the original

@@ -14,6 +14,7 @@
 #include "network/graph/stored_graph.hpp"
 #include "network/run/plan.hpp"
 #include "network/run/recovered_constants.hpp"
+#include "octet/fork_guard.hpp"
 
 namespace octet::model {
 
@@ -55,6 +56,7 @@ private:
     stored_graph source_;
     packed_weights weights_; ///< of all plans
     std::mutex mutex_;       ///< of what follows
+    const fork_guard at_fork_{mutex_};
     std::list<std::pair<std::string, std::shared_ptr<const plan>>>
         plans_;                                             ///< latest first, by the text of the sizes
     std::map<const std::uint8_t *, shared_bytes> unpacked_; ///< by what stands for them in the saved plan
