@@ -12,12 +12,14 @@
 #include <new>
 #include <utility>
 
-#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <xbyak/xbyak.h>
+
+#include "octet/fork_guard.hpp"
 
 namespace octet::impl::jit {
 namespace {
@@ -26,7 +28,16 @@ constexpr std::size_t alignment = 64, file_bytes = std::size_t{1} << 20;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
+/// Whether a file may be as large. The limit counts for files in memory too, and the system ends a process that oversteps it.
+bool is_within_limit(std::size_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
 int create_file(std::size_t bytes) {
+    if (!is_within_limit(bytes))
+        return -1;
     int file = -1;
 #ifdef MFD_EXEC // systems may ask for it; older ones do not know it
     file = memfd_create("octet-code", MFD_CLOEXEC | MFD_EXEC);
@@ -118,7 +129,7 @@ private:
     }
 
     bool write(std::size_t offset, const std::uint8_t *code, std::size_t bytes) {
-        if (!is_still_ours())
+        if (!is_still_ours() || !is_within_limit(offset + bytes))
             return false;
         while (bytes > 0) {
             const ssize_t written = pwrite(file_, code, bytes, static_cast<off_t>(offset));
@@ -145,8 +156,6 @@ public:
     /// Kernels of static objects go after it would, so it stays.
     static code_files &instance() {
         static code_files *const files = new code_files;
-        static const int is_told = pthread_atfork([] { instance().mutex_.lock(); }, after_fork, after_fork);
-        static_cast<void>(is_told);
         return *files;
     }
 
@@ -178,14 +187,12 @@ private:
             files_.remove_if([&file](const code_file &f) { return &f == &file; });
     }
 
-    static void after_fork() {
-        for (code_file &file : instance().files_)
-            file.seal();
-        instance().mutex_.unlock();
-    }
-
     std::mutex mutex_;
     std::list<code_file> files_;
+    const fork_guard at_fork_{mutex_, [this](fork_guard::process) {
+                                  for (code_file &file : files_)
+                                      file.seal();
+                              }};
 };
 
 std::shared_ptr<const void> on_own_pages(const std::uint8_t *code, std::size_t bytes) {

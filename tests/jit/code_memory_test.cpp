@@ -141,5 +141,25 @@ TEST(code_memory, closed_files_are_not_written_to) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/// As under systemd's LimitFSIZE=0; the signal would end the child.
+TEST(code_memory, a_limit_of_file_sizes_counts) {
+    const auto is_right_under = [](rlim_t bytes, bool has_a_file_before) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const auto before = has_a_file_before ? returning(1) : nullptr;
+            const struct rlimit limit = {bytes, bytes};
+            const bool is_set = setrlimit(RLIMIT_FSIZE, &limit) == 0;
+            const auto after = returning(2);
+            _exit(is_set && (!before || result_of(before) == 1) && result_of(after) == 2 ? 0 : 1);
+        }
+        int status = 0;
+        return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+               WEXITSTATUS(status) == 0;
+    };
+    for (const rlim_t bytes : {rlim_t{0}, rlim_t{1}, rlim_t{4096}, (rlim_t{1} << 20) - 1, rlim_t{1} << 20})
+        for (const bool has_a_file_before : {false, true})
+            EXPECT_TRUE(is_right_under(bytes, has_a_file_before)) << bytes << ", " << has_a_file_before;
+}
+
 } // namespace
 } // namespace octet::impl::jit
