@@ -474,5 +474,39 @@ TEST_F(ExternalData, StaysInsideItsFileAndDirectory) {
     EXPECT_DEFECT(network("weights.bin", "0", "54"), "a network in memory has no directory");
 }
 
+/// Names lead to files by links, too.
+TEST_F(ExternalData, StaysInsideWhereLinksLead) {
+    namespace fs = std::filesystem;
+    const fs::path inside = directory_ / "inside";
+    fs::create_symlink("../outside.bin", inside / "out.bin");
+    fs::create_directory_symlink("..", inside / "up");
+    fs::create_symlink("weights.bin", inside / "same.bin");
+    fs::create_directories(inside / "deeper");
+    fs::create_symlink("../weights.bin", inside / "deeper" / "back.bin");
+    for (const char *location : {"out.bin", "up/outside.bin"}) {
+        const std::string text = defect_of(location, "0", "54");
+        EXPECT_NE(text.find("has its data in file '" + std::string(location) + "', a link to '" +
+                            fs::canonical(directory_ / "outside.bin").string() +
+                            "', allowed are files in the directory of the network"),
+                  std::string::npos)
+            << text;
+    }
+    for (const char *location : {"same.bin", "deeper/back.bin", "up/inside/weights.bin"})
+        EXPECT_EQ(defect_of(location, "0", "54"), "") << location;
+    fs::create_symlink("absent.bin", inside / "dangling.bin");
+    EXPECT_NE(defect_of("dangling.bin", "0", "54").find("that file has 0"), std::string::npos);
+}
+
+/// A cache of models: what a snapshot names are links into one folder of files.
+TEST_F(ExternalData, LiesBesideTheFileThatTheNetworksNameLinksTo) {
+    namespace fs = std::filesystem;
+    ASSERT_EQ(defect_of("weights.bin", "0", "54"), "");
+    const fs::path snapshot = directory_ / "snapshot";
+    fs::create_directories(snapshot);
+    fs::create_symlink("../inside/net.onnx", snapshot / "net.onnx");
+    fs::create_symlink("../inside/weights.bin", snapshot / "weights.bin");
+    EXPECT_EQ(model::read_onnx((snapshot / "net.onnx").string()).tensors[2].data, bytes(54, 2));
+}
+
 } // namespace
 } // namespace octet::tests

@@ -13,6 +13,12 @@ namespace {
 
 namespace format = onnx;
 
+/// Both without links and dots.
+bool is_inside(const std::filesystem::path &file, const std::filesystem::path &directory) {
+    return std::mismatch(directory.begin(), directory.end(), file.begin(), file.end()).first ==
+           directory.end();
+}
+
 /// The elements of a constant, little-endian.
 class constant_reader {
 public:
@@ -150,7 +156,7 @@ private:
         if (location.empty() || location.is_absolute() ||
             std::find(location.begin(), location.end(), "..") != location.end())
             refuse(where + ", allowed are files in the directory of the network");
-        const shared_bytes &file = external_file(location);
+        const shared_bytes &file = external_file(location, where);
         if (offset > file.size() || size > file.size() - offset)
             refuse(where + " at byte " + std::to_string(offset) + " with " + std::to_string(size) +
                    " bytes, but that file has " + std::to_string(file.size()));
@@ -158,12 +164,17 @@ private:
     }
 
     /// No bytes for a file that is not there.
-    const shared_bytes &external_file(const std::filesystem::path &location) const {
+    const shared_bytes &external_file(const std::filesystem::path &location, const std::string &where) const {
         const auto [entry, is_new] = files_.mapped.emplace(location, shared_bytes());
-        const std::filesystem::path path = files_.directory / location;
         std::error_code failure;
-        if (is_new && std::filesystem::is_regular_file(path, failure))
-            entry->second = map_file(path.string());
+        const std::filesystem::path path = std::filesystem::canonical(files_.directory / location, failure);
+        if (!is_new || failure || !std::filesystem::is_regular_file(path, failure))
+            return entry->second;
+        if (std::none_of(files_.allowed.begin(), files_.allowed.end(),
+                         [&](const std::filesystem::path &d) { return is_inside(path, d); }))
+            refuse(where + ", a link to " + quoted(path.string()) +
+                   ", allowed are files in the directory of the network");
+        entry->second = map_file(path.string());
         return entry->second;
     }
 
@@ -174,6 +185,16 @@ private:
 };
 
 } // namespace
+
+external_files::external_files(const std::filesystem::path &network) : directory(network.parent_path()) {
+    if (directory.empty())
+        directory = ".";
+    std::error_code failure; // a part that cannot be resolved allows nothing
+    for (const std::filesystem::path &real : {std::filesystem::canonical(directory, failure),
+                                              std::filesystem::canonical(network, failure).parent_path()})
+        if (!real.empty())
+            allowed.push_back(real);
+}
 
 data_type octet_type(int type) {
     switch (type) {

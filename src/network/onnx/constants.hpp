@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "network/onnx/model_file.hpp"
 #include "octet/graph.hpp"
@@ -19,8 +20,14 @@ void set_type(tensor &t, int type);
 
 /// Files that a network names beside its own, each mapped once.
 struct external_files {
-    std::filesystem::path directory; ///< empty: there are none
-    std::map<std::filesystem::path, shared_bytes> mapped = {};
+    external_files() = default; ///< there are none
+    explicit external_files(const std::filesystem::path &network);
+
+    std::filesystem::path directory; ///< that names start from
+    /// What their names lead to, links followed, lies in one of these: the network's directory, and that of the file which
+    /// the network's own name is a link to, since caches of models keep links to all files.
+    std::vector<std::filesystem::path> allowed;
+    std::map<std::filesystem::path, shared_bytes> mapped;
 };
 
 /// The constant with its elements, little-endian. `raw_data` is null where there is none; messages begin with `who`.

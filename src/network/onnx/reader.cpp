@@ -26,8 +26,8 @@ enum class extent { everything, structure };
 
 class reader {
 public:
-    reader(const onnx_file &file, std::filesystem::path directory)
-        : file_(file), source_(file.model.graph()), external_{std::move(directory)} {}
+    reader(const onnx_file &file, external_files external)
+        : file_(file), source_(file.model.graph()), external_(std::move(external)) {}
 
     graph read(extent how_much) {
         check_header();
@@ -405,14 +405,14 @@ std::string not_a_model(const std::string &name) {
                  "damaged";
 }
 
-graph read_model(const shared_bytes &bytes, const std::filesystem::path &directory, const std::string &name,
+graph read_model(const shared_bytes &bytes, const external_files &beside, const std::string &name,
                  extent how_much = extent::everything) {
     google::protobuf::SetLogHandler(nullptr); // errors are one line, this program's own
     try {
         const std::optional<onnx_file> file = parse_onnx(bytes);
         if (!file)
             refuse(not_a_model(name));
-        return reader(*file, directory).read(how_much);
+        return reader(*file, beside).read(how_much);
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -424,8 +424,7 @@ graph read_model(const shared_bytes &bytes, const std::filesystem::path &directo
 }
 
 graph read_file(const std::string &path, extent how_much) {
-    const std::filesystem::path directory = std::filesystem::path(path).parent_path();
-    return read_model(map_small_file(path), directory.empty() ? "." : directory, path, how_much);
+    return read_model(map_small_file(path), external_files(path), path, how_much);
 }
 
 } // namespace
