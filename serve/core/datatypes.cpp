@@ -85,10 +85,6 @@ template <typename Function> auto with(element kind, const Function &f) {
     return f(float());
 }
 
-bool is_real(const datatype &d) {
-    return d.kind == element::f16 || d.kind == element::bf16 || d.kind == element::f32;
-}
-
 /// Whether an element can hold a number that somebody has written: none becomes infinite.
 template <typename Element> bool holds(double v) {
     if constexpr (std::is_integral_v<Element>)
@@ -143,6 +139,10 @@ template <typename Function> void in_pieces(const datatype &d, const byte_range 
 }
 
 } // namespace
+
+bool is_real(const datatype &d) {
+    return d.kind == element::f16 || d.kind == element::bf16 || d.kind == element::f32;
+}
 
 const datatype *find_datatype(const std::string &name) {
     const auto *found = std::find_if(std::begin(datatypes), std::end(datatypes),

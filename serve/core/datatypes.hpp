@@ -22,6 +22,8 @@ struct datatype {
     data_type type; ///< Octet's, undef if it has none
 };
 
+bool is_real(const datatype &d); ///< of real numbers
+
 /// Null where the protocol has no such type, or no network can take or give it.
 const datatype *find_datatype(const std::string &name);
 const datatype *find_datatype(data_type type);

@@ -49,6 +49,12 @@ std::size_t index_of(const std::vector<tensor_info> &tensors, const std::string 
     refuse(std::string("there is no ") + what + " '" + shown(name) + "', allowed: " + names_of(tensors));
 }
 
+/// Codes of a scale are told as floats to whoever sends floats, as octet.Network does in Python.
+const datatype *usual_datatype(const tensor_info &t, const datatype *floats) {
+    const bool has_codes = t.stands_for_reals() && t.announced->kind == t.own->kind;
+    return floats && has_codes ? floats : t.announced;
+}
+
 double seconds(clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
 } // namespace
@@ -92,10 +98,10 @@ byte_range service::input_of(const tensor_info &t, const given_tensor &given, co
     return bytes;
 }
 
-wanted_output service::output_of(const served_model &m, const asked_output &asked) {
+wanted_output service::output_of(const served_model &m, const asked_output &asked, const datatype *floats) {
     const std::size_t index = index_of(m.outputs(), asked.name, "output");
     const tensor_info &t = m.outputs()[index];
-    const datatype *type = asked.datatype.empty() ? t.announced : find_datatype(asked.datatype);
+    const datatype *type = asked.datatype.empty() ? usual_datatype(t, floats) : find_datatype(asked.datatype);
     if (!type || !t.can_be(*type))
         refuse("parameter 'datatype' of output '" + shown(asked.name) + "' is '" + shown(asked.datatype) +
                "', allowed: " + t.choices());
@@ -122,13 +128,17 @@ std::shared_ptr<job> service::make_job(const served_model &m, const infer_reques
     }
     const auto owned = std::make_shared<owned_inputs>();
     owned->before = request.keep;
+    const datatype *floats = nullptr;
     for (std::size_t i = 0; i < count; i++) {
         j->inputs.push_back(input_of(m.inputs()[i], *given[i], request, owned->buffers));
         j->bytes += j->inputs[i].size;
+        const datatype *type = find_datatype(given[i]->datatype);
+        if (m.inputs()[i].stands_for_reals() && is_real(*type) && !floats)
+            floats = type;
     }
     m.set_shapes(*j, shapes);
     for (const asked_output &asked : request.outputs) {
-        const wanted_output w = output_of(m, asked);
+        const wanted_output w = output_of(m, asked, floats);
         if (std::any_of(j->wanted.begin(), j->wanted.end(),
                         [&](const auto &o) { return o.index == w.index; }))
             refuse("output '" + shown(asked.name) + "' is asked for twice");
@@ -136,7 +146,7 @@ std::shared_ptr<job> service::make_job(const served_model &m, const infer_reques
     }
     if (request.outputs.empty())
         for (std::size_t i = 0; i < m.outputs().size(); i++)
-            j->wanted.push_back({i, m.outputs()[i].announced, 0});
+            j->wanted.push_back({i, usual_datatype(m.outputs()[i], floats), 0});
     if (request.wants_profile && !options.may_profile)
         throw refusal(outcome::forbidden,
                       "parameter 'profile': the server was started without --allow-profiling");

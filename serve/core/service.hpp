@@ -34,7 +34,7 @@ void check_parameter(const std::string &name, const std::vector<std::string> &al
 
 /// An output as a client asks for it.
 struct asked_output {
-    std::string name, datatype;          ///< "": as it is announced
+    std::string name, datatype;          ///< "": floats for a request in floats, else as it is announced
     std::optional<std::int64_t> classes; ///< how many of the largest elements instead
 };
 
@@ -125,7 +125,8 @@ private:
     std::shared_ptr<job> make_job(const served_model &m, const infer_request &request) const;
     byte_range input_of(const tensor_info &t, const given_tensor &given, const infer_request &request,
                         std::vector<std::vector<std::byte>> &buffers) const;
-    static wanted_output output_of(const served_model &m, const asked_output &asked);
+    /// `floats` is the datatype of numbers that the request has for codes, null if it has none.
+    static wanted_output output_of(const served_model &m, const asked_output &asked, const datatype *floats);
     void finished(const call &c, const std::string &protocol) const;
 
     scheduler &scheduler_;

@@ -258,16 +258,28 @@ TEST(serve_http, floats_instead_of_codes) {
     std::string text;
     for (const float v : reals)
         text += (text.empty() ? "" : ",") + json(v).dump();
-    const json answer =
-        json::parse(ask(R"({"inputs":[{"name":"image","shape":[2,8,8,1],"datatype":"FP32","data":[)" + text +
-                            R"(]}],"outputs":[{"name":"probabilities","parameters":{"datatype":"FP32"}}]})",
-                        200))["outputs"][0];
-    EXPECT_EQ(answer["datatype"], "FP32");
-    for (std::size_t i = 0; i < 20; i++) {
-        float v;
-        std::memcpy(&v, expected.data() + 4 * i, 4);
-        EXPECT_EQ(answer["data"][i].get<float>(), v);
+    const auto output_in = [&](const std::string &datatype, const std::string &outputs) {
+        return json::parse(ask(R"({"inputs":[{"name":"image","shape":[2,8,8,1],"datatype":")" + datatype +
+                                   R"(","data":[)" + text + "]}]" + outputs + '}',
+                               200))["outputs"][0];
+    };
+    for (const char *outputs : {R"(,"outputs":[{"name":"probabilities","parameters":{"datatype":"FP32"}}])",
+                                R"(,"outputs":[{"name":"probabilities"}])", ""}) { // floats answer floats
+        const json answer = output_in("FP32", outputs);
+        EXPECT_EQ(answer["datatype"], "FP32");
+        for (std::size_t i = 0; i < 20; i++) {
+            float v;
+            std::memcpy(&v, expected.data() + 4 * i, 4);
+            EXPECT_EQ(answer["data"][i].get<float>(), v);
+        }
     }
+    EXPECT_EQ(output_in("FP16", "")["datatype"], "FP16");
+    const json own =
+        output_in("FP32", R"(,"outputs":[{"name":"probabilities","parameters":{"datatype":"INT8"}}])");
+    EXPECT_EQ(own["datatype"], "INT8");
+    for (std::size_t i = 0; i < 20; i++)
+        EXPECT_EQ(own["data"][i].get<int>(), static_cast<std::int8_t>(oracle(codes)[i]));
+    EXPECT_EQ(json::parse(ask(json_request(codes), 200))["outputs"][0]["datatype"], "INT8");
     expect_refusal(
         json_request(codes, R"(,"outputs":[{"name":"probabilities","parameters":{"datatype":"INT32"}}])"),
         "allowed: INT8, FP16, BF16, FP32");
