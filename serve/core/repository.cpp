@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -17,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr long no_version = 0; ///< of what is wrong with a model as a whole
+/// Models that were asked for and are gone: they may come back, but not all are remembered for ever.
+constexpr std::size_t most_absent = 1000;
 constexpr const char *endings[] = {".octet", ".onnx", ".tflite"};
 
 /// What changes with the bytes of a file, also where its size and time are kept: "" if there is none.
@@ -206,6 +210,10 @@ void repository::scan(bool is_urgent) {
         for (const auto &[version, ignored] : entries(name))
             remove(name, version);
     }
+    seen_ = std::exchange(looked_at_, {});
+    if (asked_.size() > found.size() + most_absent)
+        for (auto i = asked_.begin(); i != asked_.end();)
+            i = found.count(i->first) ? std::next(i) : asked_.erase(i);
 }
 
 repository::versions_of_one repository::entries(const std::string &name) const {
@@ -215,10 +223,9 @@ repository::versions_of_one repository::entries(const std::string &name) const {
 }
 
 bool repository::is_settled(const std::string &what, const std::string &signature, bool is_urgent) {
-    std::string &last = seen_[what];
-    const bool is_same = last == signature;
-    last = signature;
-    return is_same || is_urgent;
+    looked_at_[what] = signature;
+    const auto before = seen_.find(what);
+    return is_urgent || (before != seen_.end() && before->second == signature);
 }
 
 std::map<std::string, std::string> repository::places() const {

@@ -112,11 +112,14 @@ private:
     std::atomic<bool> is_loaded_{false}, is_stopping_{false};
     std::atomic<int> loading_{0};
 
-    std::mutex scan_mutex_;                   ///< one scan at a time; of what follows
-    std::map<std::string, std::string> seen_; ///< signatures at the last look
-    std::set<std::string> fixed_;             ///< by `add`
-    std::map<std::string, bool> asked_;       ///< by the repository extension: to load, or to unload
-    bool was_empty_ = false;                  ///< the folder, at the last look
+    std::mutex scan_mutex_; ///< one scan at a time; of what follows
+    /// Signatures of what was new in the last scan, and in this one.
+    ///@{
+    std::map<std::string, std::string> seen_, looked_at_;
+    ///@}
+    std::set<std::string> fixed_;       ///< by `add`
+    std::map<std::string, bool> asked_; ///< by the repository extension: to load, or to unload
+    bool was_empty_ = false;            ///< the folder, at the last look
 
     mutable std::shared_mutex mutex_; ///< of what follows
     std::map<std::string, versions_of_one> models_;
