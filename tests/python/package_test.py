@@ -138,16 +138,16 @@ class Operations(unittest.TestCase):
             octet.conv2d(x.astype(complex), w)
 
 
-def open_model(op, inputs):
+def open_model(op, inputs, names=("a", "b")):
     """An .onnx file of one operator on inputs a, b, … of {n, s}, both open."""
     def field(number, value):
         if isinstance(value, int):
             return bytes([number << 3, value])
         value = value.encode() if isinstance(value, str) else value
         return bytes([number << 3 | 2, len(value)]) + value
-    names = "ab"[:inputs]
+    names = names[:inputs]
     shape = b"".join(field(1, field(2, name)) for name in "ns")
-    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name in names + "y"]
+    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name in (*names, "y")]
     node = b"".join(field(1, name) for name in names) + field(2, "y") + field(4, op)
     graph = field(1, node) + field(2, "g") + b"".join(field(11, v) for v in values[:-1]) + field(12, values[-1])
     return field(1, 7) + field(7, graph) + field(8, field(2, 13))
@@ -402,6 +402,9 @@ class Networks(Digits):
         for op, count in (("Relu", 1), ("Add", 2)):
             net = octet.Network(open_model(op, count))
             self.assertEqual([info.shape for info in net.inputs], [(1, -1)] * count)
+            self.assertEqual([info.axes for info in net.inputs + net.outputs], [("n", "s")] * (count + 1))
+            self.assertIn("shape=(1, -1), axes=('n', 's'), dtype=float32", repr(net))
+            self.assertIn("n×s", net._repr_html_())
             with self.assertRaisesRegex(ValueError, "dimension 1 .'s'. has no fixed size, and none is given; a call with an array, or resize, gives one"):
                 net.nodes
             for n, s in [(1, 3), (2, 5), (1, 3)] + [(1, s) for s in range(1, 40)]:
@@ -413,6 +416,24 @@ class Networks(Digits):
         with self.assertRaisesRegex(ValueError, "node 0 .Add."):
             net(np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32))
         self.assertEqual(net(np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32)).shape, (2, 3))
+
+    def test_profiles_have_the_sizes_of_their_inputs(self):
+        net = octet.Network(open_model("Relu", 1), batch=1, dimensions={"s": 3})
+        for progress in (False, True):
+            self.assertEqual([row["shape"] for row in net.profile(np.zeros((4, 5), np.float32), progress=progress).rows()], [(4, 5)])
+        self.assertEqual([row["shape"] for row in net.profile().rows()], [(1, 3)])
+
+    def test_names_with_control_characters(self):
+        model = open_model("Relu", 1, ["a\nb"])
+        for name in ("a\nb", "a?b"):
+            self.assertEqual(octet.Network(model, shapes={name: [2, 3]}).inputs[0].shape, (2, 3))
+        self.assertEqual(octet.Network(model).inputs[0].name, "a?b")
+        with self.assertRaisesRegex(ValueError, r"shape of 'a\?\?b': the network's inputs are 'a\?b'"):
+            octet.Network(model, shapes={"a\n\nb": [2, 3]})
+
+    def test_a_fixed_axis_has_no_name(self):
+        self.assertEqual(self.net.inputs[0].axes, (None,) * 4)
+        self.assertNotIn("axes", repr(self.net.inputs[0]))
 
     def test_open_sizes_from_many_threads(self):
         net = octet.Network(open_model("Relu", 1), threads=1)

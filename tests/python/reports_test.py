@@ -80,6 +80,10 @@ class Reports(Digits):
         for d in found.layers["ort_f32"]:
             self.assertEqual((d.count, d.size), ((a[d.name] != b[d.name]).sum(), a[d.name].size))
         self.assertIn("ort_f32", str(found))
+        both = octet.compare_rules(path, np.concatenate(self.images[:2]), rules=["ort_f32"], batch=2)
+        second = octet.compare_rules(path, self.images[1], rules=["ort_f32"])
+        for d, one, two in zip(both.layers["ort_f32"], found.layers["ort_f32"], second.layers["ort_f32"]):
+            self.assertEqual((d.count, d.size), (one.count + two.count, one.size + two.size))
 
     def test_plots(self):
         try:

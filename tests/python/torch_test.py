@@ -498,6 +498,8 @@ class Modules(unittest.TestCase):
             self.assertIn(text, m.reason)
         with self.assertRaisesRegex(ValueError, "engine is 'fbgemm', allowed: qnnpack, onednn"):
             octet.torch.convert(net, "fbgemm")
+        with self.assertRaisesRegex(TypeError, "module is 'x', allowed: a torch.nn.Module"):
+            octet.torch.convert("x")
 
 
 if __name__ == "__main__":

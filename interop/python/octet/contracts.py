@@ -93,13 +93,14 @@ class RuleComparison:
 
 
 def compare_rules(model: Model, *values: ArrayLike, rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"),
-                  base: str = "automatic", progress: bool = False, **feeds: ArrayLike) -> RuleComparison:
+                  base: str = "automatic", batch: int = 0, progress: bool = False, **feeds: ArrayLike) -> RuleComparison:
     """Runs a network under several contracts and counts, operator by operator, the values that differ from those under `base`.
 
     - model: a .tflite network, as `octet.Network` takes it
     - values: the inputs in their order, zeros by default
     - rules: names of `octet.rules()`
     - base: the rule that the others are compared with
+    - batch: first dimension of the inputs; 0: as in the file
     - progress: shows a bar of tqdm, where that is installed
     - feeds: the inputs by name
 
@@ -112,12 +113,12 @@ def compare_rules(model: Model, *values: ArrayLike, rules: Sequence[str] = ("ort
     rules = several("rules", rules, "names")
     if not rules:
         raise ValueError("rules is empty, allowed: one name or more")
-    first = Network(model, rule=base, fusion=False)
+    first = Network(model, batch=batch, rule=base, fusion=False)
     expected = first.trace(*values, **feeds)
     layers: Dict[str, List[LayerDifference]] = {}
     bar = progress_bar(progress, len(rules), "rule")
     for rule in rules:
-        net = Network(model, rule=rule, fusion=False)
+        net = Network(model, batch=batch, rule=rule, fusion=False)
         ours = net.trace(*values, **feeds)
         layers[rule] = []
         for node in first.nodes:

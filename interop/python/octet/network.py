@@ -44,7 +44,8 @@ def supported_operators(framework: str) -> List[str]:
 class Tensor(NamedTuple):
     """An input or output: real = scale * (value - zero_point) where it holds quantized values, else `scale` is None.
 
-    A size in `shape` is -1 where the model leaves it open and no call has chosen one yet.
+    `axes` has the name of each axis that the model leaves open, so that calls choose its size, and None for the others. In `shape` an
+    open axis has the size in use: for the first axis 1 until another one is chosen, for others -1 until then.
     """
 
     name: str
@@ -52,10 +53,17 @@ class Tensor(NamedTuple):
     dtype: np.dtype[Any]
     scale: Optional[float]
     zero_point: Optional[int]
+    axes: Tuple[Optional[str], ...] = ()
 
     def __repr__(self) -> str:
+        axes = f", axes={self.axes}" if any(self.axes) else ""
         codes = "" if self.scale is None else f", scale={self.scale:.6g}, zero_point={self.zero_point}"
-        return f"Tensor({self.name!r}, shape={self.shape}, dtype={self.dtype}{codes})"
+        return f"Tensor({self.name!r}, shape={self.shape}{axes}, dtype={self.dtype}{codes})"
+
+    @property
+    def _sizes(self) -> str:
+        """Sizes as a text, of open axes their names."""
+        return "×".join(name or str(size) for name, size in zip(self.axes, self.shape))
 
 
 class Node(NamedTuple):
@@ -71,7 +79,7 @@ class Node(NamedTuple):
 
 
 def _tensor(info: Dict[str, Any]) -> Tensor:
-    return Tensor(info["name"], info["shape"], info["dtype"], info["scale"], info["zero_point"])
+    return Tensor(info["name"], info["shape"], info["dtype"], info["scale"], info["zero_point"], info["axes"])
 
 
 def _by_name(who: str, values: Any) -> Mapping[str, Any]:
@@ -249,7 +257,7 @@ class Network(_octet.Network):
         return f"<octet.Network ({self.framework}): {self.inputs} -> {self.outputs}>"
 
     def _repr_html_(self) -> str:
-        rows = [(kind, info.name, "×".join(map(str, info.shape)), info.dtype, *(("", "") if info.scale is None else (f"{info.scale:.6g}", info.zero_point)))
+        rows = [(kind, info.name, info._sizes, info.dtype, *(("", "") if info.scale is None else (f"{info.scale:.6g}", info.zero_point)))
                 for kind, infos in (("input", self.inputs), ("output", self.outputs)) for info in infos]
         return f"<b>octet.Network</b> ({self.framework})" + html_table(("", "name", "shape", "dtype", "scale", "zero point"), rows)
 

@@ -84,16 +84,21 @@ def profile(net: Network, *values: ArrayLike, repeat: int = 10, progress: bool =
     need_network(net)
     if integer("repeat", repeat, 32) < 1:
         raise ValueError(f"repeat is {repeat}, allowed: 1 or more")
-    nodes, inputs = net.nodes, net._by_name(values, feeds)
+    inputs = net._by_name(values, feeds)
     if not progress:
-        return Profile(nodes, net._profile(inputs, repeat))
+        return _profile_of(*net._profile(inputs, repeat))
     bar = progress_bar(True, repeat, "run")
-    runs = []
+    nodes, runs = [], []
     for _ in range(repeat):
-        runs.append(net._profile(inputs, 1))
+        nodes, seconds = net._profile(inputs, 1)
+        runs.append(seconds)
         bar.update(1)
     bar.close()
-    return Profile(nodes, [sorted(times)[repeat // 2] for times in zip(*runs)])
+    return _profile_of(nodes, [sorted(times)[repeat // 2] for times in zip(*runs)])
+
+
+def _profile_of(nodes: List[Dict[str, Any]], seconds: List[float]) -> Profile:
+    return Profile([Node(**node) for node in nodes], seconds)
 
 
 def explain(net: Network) -> str:

@@ -242,11 +242,13 @@ py::dict python_network::trace(const py::dict &feeds) {
     return result;
 }
 
-std::vector<double> python_network::profile(const py::dict &feeds, int repeat) {
+py::tuple python_network::profile(const py::dict &feeds, int repeat) {
     std::vector<std::vector<double>> times;
+    std::vector<node_info> nodes;
     in_context(py::args(), py::kwargs(feeds), [&](const auto &, const inputs_of_call &) {
         return [&](network &net) {
-            times.resize(net.get_graph().nodes.size());
+            nodes = nodes_of(net);
+            times.resize(nodes.size());
             net.run(); // wakes threads, warms caches
             for (int r = 0; r < repeat; r++)
                 net.run([&](std::size_t node, double seconds) { times[node].push_back(seconds); });
@@ -257,7 +259,7 @@ std::vector<double> python_network::profile(const py::dict &feeds, int repeat) {
         std::nth_element(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(t.size() / 2), t.end());
         medians.push_back(t.empty() ? 0 : t[t.size() / 2]);
     }
-    return medians;
+    return py::make_tuple(infos(nodes), medians);
 }
 
 double python_network::seconds_per_run(int repeat) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "octet/fork_guard.hpp"
 #include "octet/network.hpp"
 #include "turns.hpp"
 
@@ -31,7 +32,8 @@ public:
     py::object call(const py::args &values, const py::kwargs &named);
     py::dict run(const py::dict &feeds, const std::vector<std::string> &wanted);
     py::dict trace(const py::dict &feeds);
-    std::vector<double> profile(const py::dict &feeds, int repeat);
+    /// Operators, in the sizes of these inputs, and the median seconds of each.
+    py::tuple profile(const py::dict &feeds, int repeat);
 
     /// Seconds of the network alone, without Python, on whatever its buffers hold.
     double seconds_per_run(int repeat);
@@ -62,9 +64,10 @@ private:
         memory::dims dims;
         data_type type;
         model::quantization quantization;
-        std::vector<bool> is_open;                               ///< by dimension: a call chooses its size
+        std::vector<std::string> axes;                           ///< names of those whose size a call chooses
         bool is_scaled() const { return quantization.is_set(); } ///< codes that stand for reals
         std::string text() const { return "input '" + name + "'"; }
+        bool is_open(std::size_t axis) const { return !axes[axis].empty(); }
         bool takes(const memory::dims &given) const;
         std::string allowed() const; ///< "1x*x64"
     };
@@ -85,6 +88,14 @@ private:
         bool is_real; ///< to be quantized
     };
     using inputs_of_call = std::vector<input>;
+    /// An operator as a plan has it.
+    struct node_info {
+        int number;
+        std::string op;
+        std::vector<std::string> inputs, outputs;
+        memory::dims shape;
+        std::string implementation, explanation;
+    };
     struct last_call {
         std::shared_ptr<const description> sizes;
         inputs_of_call inputs;
@@ -99,6 +110,8 @@ private:
     void in_context(const py::args &values, const py::kwargs &named, const Prepare &prepare);
     std::vector<py::array> execute(const py::args &values, const py::kwargs &named);
     static py::list infos(const std::vector<port> &ports);
+    static std::vector<node_info> nodes_of(const network &net);
+    static py::list infos(const std::vector<node_info> &nodes);
     network *take(const network_sizes &sizes, const std::string &key);
     void give_back(network *context, const std::string &key);
 
@@ -115,6 +128,7 @@ private:
     std::list<std::shared_ptr<const description>> others_described_;
 
     std::mutex mutex_; ///< of what follows
+    const fork_guard at_fork_{mutex_};
     std::condition_variable returned_;
     std::vector<std::unique_ptr<network>> others_;
     std::list<std::pair<std::string, network *>> free_; ///< with the key of its sizes, latest last

@@ -23,39 +23,36 @@ std::vector<std::string> names_of(const network &net, const std::vector<int> &te
     return names;
 }
 
-struct node_info {
-    int number;
-    std::string op;
-    std::vector<std::string> inputs, outputs;
-    memory::dims shape;
-    std::string implementation, explanation;
-};
-
-node_info info_of(const network &net, std::size_t i) {
-    const model::graph &g = net.get_graph();
-    const model::node &n = g.nodes[i];
-    return {model::node_number(g, i),
-            model::operator_text(n),
-            names_of(net, n.inputs),
-            names_of(net, n.outputs),
-            n.outputs.empty() ? memory::dims() : g.tensors[static_cast<std::size_t>(n.outputs[0])].dims,
-            net.implementation(i),
-            net.explain(i)};
-}
-
 } // namespace
+
+std::vector<python_network::node_info> python_network::nodes_of(const network &net) {
+    const model::graph &g = net.get_graph();
+    std::vector<node_info> nodes;
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        const model::node &n = g.nodes[i];
+        nodes.push_back(
+            {model::node_number(g, i), model::operator_text(n), names_of(net, n.inputs),
+             names_of(net, n.outputs),
+             n.outputs.empty() ? memory::dims() : g.tensors[static_cast<std::size_t>(n.outputs[0])].dims,
+             net.implementation(i), net.explain(i)});
+    }
+    return nodes;
+}
 
 py::list python_network::nodes() {
     open_description();
-    std::vector<node_info> infos;
+    std::vector<node_info> nodes;
     {
         const py::gil_scoped_release release;
         const turns::call turn(turns_);
-        for (std::size_t i = 0; i < first_.get_graph().nodes.size(); i++)
-            infos.push_back(info_of(first_, i));
+        nodes = nodes_of(first_);
     }
+    return infos(nodes);
+}
+
+py::list python_network::infos(const std::vector<node_info> &nodes) {
     py::list all;
-    for (const node_info &info : infos) {
+    for (const node_info &info : nodes) {
         py::dict node;
         node["number"] = info.number;
         node["op"] = info.op;
@@ -76,6 +73,10 @@ py::list python_network::infos(const std::vector<port> &ports) {
         py::dict info;
         info["name"] = p.name;
         info["shape"] = py::tuple(py::cast(p.dims));
+        py::tuple axes(p.axes.size());
+        for (std::size_t d = 0; d < p.axes.size(); d++)
+            axes[d] = p.is_open(d) ? py::object(py::str(p.axes[d])) : py::object(py::none());
+        info["axes"] = axes;
         info["dtype"] = dtype_of(p.type);
         info["scale"] = scalar_or_none(q.scales);
         info["zero_point"] =

@@ -25,10 +25,9 @@ std::shared_ptr<const python_network::description> python_network::describe(cons
                                                                             const network_sizes &sizes) {
     const model::graph &g = net.get_graph();
     const auto port_of = [&](const tensor_view &t) {
-        port p{t.name(), t.dims(), t.data_type(), t.quantization(), std::vector<bool>(t.dims().size())};
-        const auto &names = g.tensors[static_cast<std::size_t>(t.index())].dim_names;
-        for (std::size_t d = 0; d < std::min(names.size(), p.is_open.size()); d++)
-            p.is_open[d] = !names[d].empty();
+        port p{t.name(), t.dims(), t.data_type(), t.quantization(),
+               g.tensors[static_cast<std::size_t>(t.index())].dim_names};
+        p.axes.resize(p.dims.size());
         return p;
     };
     auto d = std::make_shared<description>();
@@ -46,7 +45,7 @@ bool python_network::port::takes(const memory::dims &given) const {
     if (given.size() != dims.size())
         return false;
     for (std::size_t d = 0; d < dims.size(); d++)
-        if (is_open[d] ? given[d] < 1 : given[d] != dims[d])
+        if (is_open(d) ? given[d] < 1 : given[d] != dims[d])
             return false;
     return true;
 }
@@ -54,7 +53,7 @@ bool python_network::port::takes(const memory::dims &given) const {
 std::string python_network::port::allowed() const {
     std::string text;
     for (std::size_t d = 0; d < dims.size(); d++)
-        text += (d ? "x" : "") + (is_open[d] ? "*" : std::to_string(dims[d]));
+        text += (d ? "x" : "") + (is_open(d) ? "*" : std::to_string(dims[d]));
     return text.empty() ? "scalar" : text;
 }
 

@@ -39,6 +39,8 @@ def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Opti
     The copy keeps `module`: that is what pickling and `torch.save` write, and loading converts it again. (PyTorch 1.13
     itself cannot load what its FX mode has quantized: save such a module's `state_dict` before you convert it.)
     """
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"module is {module!r}, allowed: a torch.nn.Module")
     engine = engine or torch.backends.quantized.engine
     if rule is None:
         if engine not in ENGINES:
