@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "network/run/sizes.hpp"
 #include "network/shapes/known_shapes.hpp"
@@ -11,15 +12,16 @@
 namespace octet::model {
 namespace {
 
+/// Names are kept as they are printed, and can be given so or as the file has them.
 tensor &input_named(graph &g, const std::string &name) {
     std::string names;
     for (const int t : g.inputs) {
         tensor &input = g.tensors[static_cast<std::size_t>(t)];
-        if (input.name == name)
+        if (input.name == name || input.name == printable(name))
             return input;
         names += (names.empty() ? "'" : ", '") + input.name + "'";
     }
-    refuse("shape of '" + name + "': the network's inputs are " + (names.empty() ? "none" : names));
+    refuse("shape of " + quoted(name) + ": the network's inputs are " + (names.empty() ? "none" : names));
 }
 
 void set_dims(tensor &input, const memory::dims &dims) {
@@ -37,13 +39,13 @@ void set_dimension(graph &g, const std::string &name, dim_t size) {
     for (const int t : g.inputs) {
         tensor &input = g.tensors[static_cast<std::size_t>(t)];
         for (std::size_t d = 0; d < input.dim_names.size(); d++)
-            if (input.dim_names[d] == name) {
+            if (input.dim_names[d] == name || input.dim_names[d] == printable(name)) {
                 input.dims[d] = size;
                 is_known = true;
             }
     }
     if (!is_known)
-        refuse("dimension '" + name + "': no input has a dimension of this name");
+        refuse("dimension " + quoted(name) + ": no input has a dimension of this name");
     if (size < 1)
         refuse("dimension '" + name + "' is " + std::to_string(size) + ", allowed is 1 or more");
 }
