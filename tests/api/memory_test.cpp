@@ -101,6 +101,11 @@ TEST(memory_desc, tags_of_another_rank_are_refused) {
         {"memory::desc", "abcd", "3 dimensions"});
     expect_invalid(
         [] {
+            memory::desc({2, 3, 4}, data_type::s8, tag::nhwc);
+        },
+        {"format_tag 'acdb' (nhwc, ohwi) for 3 dimensions"});
+    expect_invalid(
+        [] {
             memory::desc({2, 3}, data_type::s8, tag::undef);
         },
         {"memory::desc", "undef", "2 dimensions"});

@@ -32,31 +32,6 @@ constexpr tag_letters plain_tags[] = {
 };
 #undef OCTET_TAG
 
-} // namespace
-
-std::string letters_of(format_tag tag) {
-    for (const tag_letters &entry : plain_tags)
-        if (entry.tag == tag)
-            return entry.letters;
-    return {};
-}
-
-void set_layout(memory_desc &md, format_tag tag) {
-    const std::string letters = letters_of(tag);
-    if (static_cast<int>(letters.size()) != md.ndims)
-        throw_invalid("memory::desc: format_tag '", letters.empty() ? "undef" : letters, "' for ", md.ndims,
-                      " dimensions, allowed: a tag with ", md.ndims, " letters or any");
-    memory_desc in_order = md; // dimensions from outermost to innermost
-    for (int i = 0; i < md.ndims; i++)
-        in_order.dims[i] = md.dims[letters[i] - 'a'];
-    set_row_major(in_order);
-    md.format_kind = format_kind::plain;
-    for (int i = 0; i < md.ndims; i++)
-        md.strides[letters[i] - 'a'] = in_order.strides[i];
-}
-
-namespace {
-
 /// Dimensions by the letters that users know them by, for each rank of a role; empty: none.
 const char *logical_letters(spelling names, int ndims) {
     static constexpr const char *activations[] = {"", "x", "nc", "ncw", "nchw", "ncdhw", ""};
@@ -94,6 +69,40 @@ std::string spelled(const std::string &letters, spelling names) {
         name += logical[letter - 'a'];
     return is_alias(name) ? name : letters;
 }
+
+/// "'acdb' (nhwc, ohwi)": the value of a tag has the names of all roles.
+std::string text_of_tag(const std::string &letters) {
+    std::string others;
+    for (const spelling names : {spelling::activations, spelling::weights, spelling::grouped_weights})
+        if (const std::string name = spelled(letters, names); name != letters)
+            others += (others.empty() ? "" : ", ") + name;
+    return text("'", letters.empty() ? "undef" : letters, "'", others.empty() ? "" : " (" + others + ")");
+}
+
+} // namespace
+
+std::string letters_of(format_tag tag) {
+    for (const tag_letters &entry : plain_tags)
+        if (entry.tag == tag)
+            return entry.letters;
+    return {};
+}
+
+void set_layout(memory_desc &md, format_tag tag) {
+    const std::string letters = letters_of(tag);
+    if (static_cast<int>(letters.size()) != md.ndims)
+        throw_invalid("memory::desc: format_tag ", text_of_tag(letters), " for ", md.ndims,
+                      " dimensions, allowed: a tag with ", md.ndims, " letters or any");
+    memory_desc in_order = md; // dimensions from outermost to innermost
+    for (int i = 0; i < md.ndims; i++)
+        in_order.dims[i] = md.dims[letters[i] - 'a'];
+    set_row_major(in_order);
+    md.format_kind = format_kind::plain;
+    for (int i = 0; i < md.ndims; i++)
+        md.strides[letters[i] - 'a'] = in_order.strides[i];
+}
+
+namespace {
 
 /// The tag of this name, in letters or in one of the spellings.
 bool has_layout(const memory_desc &md, format_tag tag, bool compare_unused) {
