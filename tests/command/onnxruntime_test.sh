@@ -46,6 +46,7 @@ octet=$("$1" preload --onnxruntime --verbose node "$scratch/app.cjs" "$2" 2>"$sc
 grep 'OctetExecutionProvider: taken: ' "$scratch/log" || { cat "$scratch/log"; exit 1; }
 OCTET_ONNXRUNTIME_OPTIONS=thread=1 "$1" preload --onnxruntime node "$scratch/app.cjs" "$2" >"$scratch/out" 2>"$scratch/log" || :
 grep "option 'thread' is unknown" "$scratch/log" || { cat "$scratch/out" "$scratch/log"; exit 1; }
+! grep 'nothing made a session' "$scratch/log" || { cat "$scratch/log"; exit 1; }
 allowed=$(sed -n "s/.*option 'thread' is unknown, allowed: //p" "$scratch/log" | tr -d ' ' | tr ',' '\n' | sort)
 listed=$("$1" onnxruntime | sed -n 's/^Options: \(.*\) (doc.*/\1/p' | tr -d ' ' | tr ',' '\n' | sort)
 [ -n "$listed" ] && [ "$allowed" = "$listed" ] || { printf 'the provider has:\n%s\noctet onnxruntime lists:\n%s\n' "$allowed" "$listed"; exit 1; }

@@ -128,7 +128,7 @@ struct provider_options {
     }
 };
 
-/// Tells `octet preload` that a session has the provider.
+/// Tells `octet preload` that a session came by. One that does not get the provider has its own line on stderr, or an error.
 void report() {
     if (const char *path = std::getenv("OCTET_ONNXRUNTIME_REPORT"))
         if (const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); file >= 0) {
@@ -140,7 +140,7 @@ void report() {
 
 /// The session's options with the provider in front; null, and a line on stderr, where that fails.
 void *with_provider(table functions, void *env, const void *given) {
-    static std::mutex mutex;
+    static std::mutex mutex; // this library has nothing of Octet's, no fork_guard either
     static std::set<void *> registered;
     const std::lock_guard<std::mutex> lock(mutex);
     if (registered.insert(env).second)
@@ -182,13 +182,12 @@ void *with_provider(table functions, void *env, const void *given) {
 table real_functions = nullptr; ///< of the newest version that was asked for; tables of all versions are one
 
 template <typename Create> ort_status *create(void *env, const void *options, const Create &make) {
+    report();
     void *const own = with_provider(real_functions, env, options);
     if (!own)
         return make(options);
     ort_status *const status = make(own);
     call(real_functions, release_options, own);
-    if (!status)
-        report();
     return status;
 }
 
