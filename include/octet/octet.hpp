@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-/// Octet: bit-exact int8 inference primitives for x86. This header includes the whole public API.
+/// Octet: bit-exact int8 inference primitives for x86. Networks have octet/network.hpp, and in C octet/octet.h.
 
 #include "octet/batch_normalization.hpp"
 #include "octet/binary.hpp"

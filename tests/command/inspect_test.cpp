@@ -41,7 +41,7 @@ TEST_F(InspectTest, TellsWhatIsInANetwork) {
     EXPECT_EQ(i["runs"], true);
     EXPECT_EQ(i["refusal"], nullptr);
     EXPECT_EQ(i["inputs"], json::parse(R"([{"index": 0, "name": "image", "type": "s8", "dims": [1, 8, 8, 1],
-                                            "scale": 0.0078125, "zero_point": -128}])"));
+                                            "axes": [null, null, null, null], "scale": 0.0078125, "zero_point": -128}])"));
     EXPECT_EQ(i["outputs"][0]["dims"], json({1, 10}));
     int nodes = 0;
     for (const json &o : i["operators"])
@@ -56,6 +56,29 @@ TEST_F(InspectTest, TellsWhatIsInANetwork) {
     EXPECT_EQ(i["nodes"][0]["outputs"][0]["zero_point"], -128);
     EXPECT_EQ(inspected({model, "--no-fusion"})["nodes"].size(), 12u);
     EXPECT_EQ(inspected({model, "--batch", "4"})["inputs"][0]["dims"], json({4, 8, 8, 1}));
+}
+
+/// A field of Protocol Buffers with these bytes.
+std::string field(int number, const std::string &bytes) {
+    return {static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+std::string field(int number, char value) { return {static_cast<char>(number << 3), value}; }
+
+/// y = Relu(x) of {n, s}, both open; the name of x has a newline.
+TEST_F(InspectTest, TellsWhatIsOpen) {
+    const std::string shape = field(1, field(2, "n")) + field(1, field(2, "s")),
+                      type = field(2, field(1, field(1, 1) + field(2, shape)));
+    const std::string graph = field(1, field(1, "a\nb") + field(2, "y") + field(4, "Relu")) + field(2, "g") +
+                              field(11, field(1, "a\nb") + type) + field(12, field(1, "y") + type);
+    write("open.onnx", field(1, 7) + field(7, graph) + field(8, field(2, 13)));
+    const std::string file = (folder_ / "open.onnx").string();
+    const json tensor = inspected({file, "--dimension", "s=3"})["inputs"][0];
+    EXPECT_EQ(tensor["dims"], json({1, 3})) << "what it runs at";
+    EXPECT_EQ(tensor["axes"], json({"n", "s"}));
+    const outcome text = octet({"inspect", file, "--dimension", "s=3"});
+    EXPECT_NE(text.out.find("('a?b') f32 1x3, open: n, s\n"), std::string::npos) << text.out;
+    for (const char *given : {"a\nb=2x3", "a?b=2x3", "2x3"})
+        EXPECT_EQ(inspected({file, "--shape", given})["inputs"][0]["dims"], json({2, 3})) << given;
 }
 
 TEST_F(InspectTest, TellsWhatIsRefused) {

@@ -215,6 +215,13 @@ std::string refusal_text(const inspected &i) {
     return one_line(i.refusal.substr(0, i.refusal.find("; supported are")), 10'000);
 }
 
+/// Names of the axes that the file leaves open, by axis; empty for the others.
+std::vector<std::string> open_axes(const model::tensor &t) {
+    std::vector<std::string> names = t.dim_names;
+    names.resize(t.dims.size());
+    return names;
+}
+
 void print_tensors(const char *title, const model::graph &g, const std::vector<int> &tensors) {
     std::cout << '\n' << title << '\n';
     for (const int t : tensors) {
@@ -222,6 +229,10 @@ void print_tensors(const char *title, const model::graph &g, const std::vector<i
         std::cout << "  " << tensor_text(g, t);
         if (q.is_set())
             std::cout << ", scale " << scale_text(q) << ", zero point " << zero_point_text(q);
+        std::vector<std::string> open = open_axes(g.tensors[static_cast<std::size_t>(t)]);
+        open.erase(std::remove(open.begin(), open.end(), ""), open.end());
+        if (!open.empty())
+            std::cout << ", open: " << list_text(open);
         std::cout << '\n';
     }
 }
@@ -312,8 +323,13 @@ json nodes_json(const inspected &i) {
 json inspected_json(const inspected &i, const inspect_options &options) {
     const auto tensors = [&](const std::vector<int> &indices) {
         json list = json::array();
-        for (const int t : indices)
+        for (const int t : indices) {
             list.push_back(to_json(i.best(), t));
+            json axes = json::array();
+            for (const std::string &name : open_axes(i.best().tensors[static_cast<std::size_t>(t)]))
+                axes.push_back(name.empty() ? json() : json(name));
+            list.back()["axes"] = axes;
+        }
         return list;
     };
     json operators = json::array();
