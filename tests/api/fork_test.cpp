@@ -102,23 +102,29 @@ TEST(Fork, a_guarded_mutex_is_free_in_the_child) {
     mutex.unlock();
 }
 
-/// Two threads nest two mutexes both ways round the one that forks; no order of theirs can be wrong.
+/// The list of guards has one order, threads may nest in any: a fork that waited for one mutex with another in its hands would
+/// wait for ever in one of both cases.
 TEST(Fork, the_order_in_which_mutexes_nest_does_not_matter) {
     if (!threads_may_fork)
         GTEST_SKIP() << "not under the thread sanitizer";
-    std::mutex outer, inner;
-    const fork_guard first(outer), second(inner);
-    std::atomic<bool> is_over{false};
-    std::thread nesting([&] {
-        while (!is_over) {
-            const std::lock_guard<std::mutex> a(outer), b(inner);
-            std::this_thread::sleep_for(std::chrono::microseconds(20));
-        }
-    });
-    for (int i = 0; i < 50; i++)
-        EXPECT_TRUE(child_ends([&] { _exit(outer.try_lock() && inner.try_lock() ? 0 : 1); }));
-    is_over = true;
-    nesting.join();
+    std::mutex first, second;
+    const fork_guard of_first(first), of_second(second);
+    for (const bool is_reversed : {false, true}) {
+        std::mutex &outer = is_reversed ? second : first, &inner = is_reversed ? first : second;
+        std::atomic<bool> is_over{false};
+        std::thread nesting([&] {
+            while (!is_over) {
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+                const std::lock_guard<std::mutex> a(outer);
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+                const std::lock_guard<std::mutex> b(inner);
+            }
+        });
+        for (int i = 0; i < 50; i++)
+            EXPECT_TRUE(child_ends([&] { _exit(outer.try_lock() && inner.try_lock() ? 0 : 1); }));
+        is_over = true;
+        nesting.join();
+    }
 }
 
 /// A lock may be held by a thread that waits for what the one that forks has, as Python's.

@@ -23,10 +23,14 @@ struct number_spec {
     int depth; ///< kernels of this class that it asks for while it is made
 };
 
+struct no_args {
+    int none;
+};
+
 std::atomic<int> made{0};
 std::function<void(const number_spec &)> while_made; ///< by the test that runs
 
-class number_kernel : public generated<const int> {
+class number_kernel : public generated<const no_args> {
 public:
     explicit number_kernel(const number_spec &spec) : generated(instruction_set{cpu_isa::avx2}) {
         made++;
@@ -36,7 +40,7 @@ public:
             inner_ = shared_kernel<number_kernel>(number_spec{spec.number, spec.depth - 1});
         mov(eax, spec.number);
         ret();
-        finish([&] { return name("number"); });
+        finish([&] { return name("number", std::to_string(spec.number)); });
     }
 
 private:
