@@ -60,9 +60,9 @@ TEST_F(InspectTest, TellsWhatIsInANetwork) {
 
 /// A field of Protocol Buffers with these bytes.
 std::string field(int number, const std::string &bytes) {
-    return {static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
-std::string field(int number, char value) { return {static_cast<char>(number << 3), value}; }
+std::string field(int number, char value) { return std::string{static_cast<char>(number << 3), value}; }
 
 /// y = Relu(x) of {n, s}, both open; the name of x has a newline.
 TEST_F(InspectTest, TellsWhatIsOpen) {
