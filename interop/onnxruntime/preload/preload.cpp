@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -138,24 +137,39 @@ void report() {
         }
 }
 
-/// The session's options with the provider in front; null, and a line on stderr, where that fails.
-void *with_provider(table functions, void *env, const void *given) {
-    static std::mutex mutex; // this library has nothing of Octet's, no fork_guard either
-    static std::set<void *> registered;
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (registered.insert(env).second)
-        if (ort_status *status = call(functions, register_library, env, "octet", provider_path().c_str())) {
-            registered.erase(env);
-            tell(functions, "the provider cannot be registered", status);
-            return nullptr;
-        }
+/// The provider's device, null where there is none.
+const void *const *find_device(table functions, const void *env) {
     const void *const *devices = nullptr;
     std::size_t count = 0;
-    if (ort_status *status =
-            call(functions, get_ep_devices, static_cast<const void *>(env), &devices, &count)) {
+    if (ort_status *status = call(functions, get_ep_devices, env, &devices, &count)) {
         tell(functions, "no devices", status);
         return nullptr;
     }
+    const auto *const end = devices + count, *const found = std::find_if(devices, end, [&](const void *d) {
+                                                 return std::strcmp(call(functions, device_provider, d),
+                                                                    provider) == 0;
+                                             });
+    return found == end ? nullptr : found;
+}
+
+/// As `find_device`; the provider is registered where the program has not done it, also after an environment was made anew.
+const void *const *registered_device(table functions, void *env) {
+    static std::mutex mutex; // this library has nothing of Octet's, no fork_guard either
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (const void *const *const found = find_device(functions, env))
+        return found;
+    if (ort_status *status = call(functions, register_library, env, "octet", provider_path().c_str())) {
+        tell(functions, "the provider cannot be registered", status);
+        return nullptr;
+    }
+    return find_device(functions, env);
+}
+
+/// The session's options with the provider in front; null, and a line on stderr, where that fails.
+void *with_provider(table functions, void *env, const void *given) {
+    const void *const *const device = registered_device(functions, env);
+    if (!device)
+        return nullptr;
     void *options = nullptr;
     if (ort_status *status = given ? call(functions, clone_options, given, &options)
                                    : call(functions, create_options, &options)) {
@@ -166,17 +180,13 @@ void *with_provider(table functions, void *env, const void *given) {
     std::vector<const char *> names, values;
     for (std::size_t i = 0; i < own.words.size(); i += 2)
         names.push_back(own.words[i].c_str()), values.push_back(own.words[i + 1].c_str());
-    for (std::size_t i = 0; i < count; i++)
-        if (std::strcmp(call(functions, device_provider, devices[i]), provider) == 0) {
-            ort_status *status = call(functions, append_provider, options, env, devices + i, 1, names.data(),
-                                      values.data(), names.size());
-            if (!status)
-                return options;
-            tell(functions, "the session does not get the provider", status);
-            break;
-        }
-    call(functions, release_options, options);
-    return nullptr;
+    if (ort_status *status = call(functions, append_provider, options, env, device, 1, names.data(),
+                                  values.data(), names.size())) {
+        tell(functions, "the session does not get the provider", status);
+        call(functions, release_options, options);
+        return nullptr;
+    }
+    return options;
 }
 
 table real_functions = nullptr; ///< of the newest version that was asked for; tables of all versions are one
@@ -188,7 +198,14 @@ template <typename Create> ort_status *create(void *env, const void *options, co
         return make(options);
     ort_status *const status = make(own);
     call(real_functions, release_options, own);
-    return status;
+    if (!status)
+        return nullptr;
+    ort_status *const without = make(options); // which may have the provider already
+    if (without)
+        call(real_functions, api::release_status, status);
+    else
+        tell(real_functions, "the session is made as the program has it", status);
+    return without;
 }
 
 const void *const *get_api(std::uint32_t version) {
