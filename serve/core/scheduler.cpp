@@ -50,7 +50,9 @@ void scheduler::stop() {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         is_stopping_ = true;
-        for (const auto &queue : queues_) {
+        for (const auto &queue : at_rest_)
+            queue->is_closed_ = true;
+        for (const auto &queue : active_) {
             queue->is_closed_ = true;
             left.insert(left.end(), queue->jobs_.begin(), queue->jobs_.end());
             while (!queue->jobs_.empty())
@@ -63,42 +65,49 @@ void scheduler::stop() {
     for (std::thread &worker : workers_)
         if (worker.joinable())
             worker.join();
-    executors over; // which may hold their queues
+    std::vector<std::shared_ptr<executor>> over; // which may hold their queues
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto &queue : queues_)
-        over.push_back(std::move(queue->executor_));
+    for (const auto *queues : {&active_, &at_rest_})
+        for (const auto &queue : *queues)
+            over.push_back(std::move(queue->executor_));
 }
 
 std::shared_ptr<job_queue> scheduler::add(std::shared_ptr<executor> e, const queue_options &options) {
     const auto queue = std::make_shared<job_queue>(std::move(e), options);
     const std::lock_guard<std::mutex> lock(mutex_);
     queue->is_closed_ = is_stopping_;
-    queues_.push_back(queue);
+    queue->place_ = at_rest_.insert(at_rest_.end(), queue);
     return queue;
 }
 
 void scheduler::close(const std::shared_ptr<job_queue> &queue) {
-    executors over;
+    std::shared_ptr<executor> over;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         queue->is_closed_ = true;
-        over = remove_closed();
+        over = settle(*queue);
     }
     wake_.notify_all(); // its jobs wait for no others now
 }
 
-/// Closed queues that are done lose their executors, which are handed out, because what frees a model's memory should
-/// not do so under the lock.
-scheduler::executors scheduler::remove_closed() {
-    executors over;
-    queues_.remove_if([&](const auto &queue) {
-        const bool is_over = queue->is_closed_ && queue->jobs_.empty() && queue->running_ == 0;
-        if (is_over)
-            over.push_back(std::move(queue->executor_));
-        return is_over;
-    });
+/// Of a server with a thousand models, few queues are active, and only those are looked through. A queue in which nothing waits or
+/// runs is at rest, or over if it is closed: then its executor is handed out, because what frees a model's memory should not do so
+/// under the lock.
+std::shared_ptr<executor> scheduler::settle(job_queue &queue) {
     if (waiting_ == 0 && busy_ == 0)
         idle_.notify_all();
+    if (!queue.jobs_.empty() || queue.running_ > 0 || queue.is_over_)
+        return nullptr;
+    std::shared_ptr<executor> over;
+    auto &from = queue.is_active_ ? active_ : at_rest_;
+    if (queue.is_closed_) {
+        queue.is_over_ = true;
+        over = std::move(queue.executor_);
+        from.erase(queue.place_); // may be the last share in it
+    } else if (queue.is_active_) {
+        queue.is_active_ = false;
+        at_rest_.splice(at_rest_.end(), from, queue.place_);
+    }
     return over;
 }
 
@@ -154,8 +163,8 @@ void scheduler::submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<
             throw refusal(outcome::expired, "its time was over when it arrived");
         if (queue->jobs_.empty() && queue->running_ == 0) { // time that it did not use is lost
             double least = -1;
-            for (const auto &other : queues_)
-                if (other != queue && (!other->jobs_.empty() || other->running_ > 0))
+            for (const auto &other : active_)
+                if (other != queue)
                     least = least < 0 ? other->used_ : std::min(least, other->used_);
             queue->used_ = std::max(queue->used_, least);
         }
@@ -164,6 +173,10 @@ void scheduler::submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<
         while (at != queue->jobs_.begin() && (*std::prev(at))->priority > j->priority)
             --at;
         j->place = queue->jobs_.insert(at, j);
+        if (!queue->is_active_) {
+            queue->is_active_ = true;
+            active_.splice(active_.end(), at_rest_, queue->place_);
+        }
         j->queued = now;
         j->waits_in = queue.get();
         queue->rows_ += j->rows;
@@ -185,13 +198,14 @@ void scheduler::remove(job &j) {
 }
 
 bool scheduler::withdraw(const std::shared_ptr<job> &j, outcome why, const std::string &sentence) {
-    executors over;
+    std::shared_ptr<executor> over;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!j->waits_in)
             return false;
+        job_queue &queue = *j->waits_in;
         remove(*j);
-        over = remove_closed();
+        over = settle(queue);
     }
     j->finish(why, sentence);
     return true;
@@ -200,7 +214,7 @@ bool scheduler::withdraw(const std::shared_ptr<job> &j, outcome why, const std::
 /// The queue whose turn it is, null if none is ready before `next`.
 std::shared_ptr<job_queue> scheduler::pick(clock::time_point now, clock::time_point &next) const {
     std::shared_ptr<job_queue> best;
-    for (const auto &queue : queues_) {
+    for (const auto &queue : active_) {
         if (queue->jobs_.empty() || queue->running_ >= queue->options_.instances)
             continue;
         const job &first = *queue->jobs_.front();
@@ -324,11 +338,11 @@ void scheduler::work(int index, bool is_pinned) {
             // A batch whose thread lost its CPU for a while says little: none counts for more than four times the usual.
             lately = lately == 0 ? row : lately + 0.1 * (std::min(row, 4 * lately) - lately);
         }
-        executors over = remove_closed();
-        if (!over.empty()) { // freed without the lock; `runs` is a share of one of them
+        if (std::shared_ptr<executor> over =
+                settle(*queue)) { // freed without the lock; `runs` is another share of it
             lock.unlock();
             runs.reset();
-            over.clear();
+            over.reset();
             lock.lock();
         }
     }

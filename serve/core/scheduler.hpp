@@ -54,10 +54,11 @@ private:
     std::int64_t rows_ = 0;
     std::size_t bytes_ = 0;
     int running_ = 0;
-    bool is_closed_ = false;
-    double used_ = 0;            ///< computing time, in which queues take turns
-    double computed_ = 0;        ///< the same, without what it was credited
-    double seconds_per_row_ = 0; ///< lately
+    bool is_closed_ = false, is_active_ = false, is_over_ = false;
+    std::list<std::shared_ptr<job_queue>>::iterator place_; ///< until it is over
+    double used_ = 0;                                       ///< computing time, in which queues take turns
+    double computed_ = 0;                                   ///< the same, without what it was credited
+    double seconds_per_row_ = 0;                            ///< lately
 };
 
 class scheduler {
@@ -97,7 +98,6 @@ public:
 private:
     static constexpr int enough_alone = 4;
     using jobs = std::vector<std::shared_ptr<job>>;
-    using executors = std::vector<std::shared_ptr<executor>>;
     void work(int index, bool is_pinned);
     std::shared_ptr<job_queue> pick(clock::time_point now, clock::time_point &next) const;
     jobs take_batch(job_queue &queue, clock::time_point now, jobs &expired);
@@ -105,11 +105,11 @@ private:
     void remove(job &j);
     double estimate(const job_queue &queue) const;
     static clock::duration most_wait(const job_queue &queue, const job &j, clock::time_point from);
-    executors remove_closed();
+    std::shared_ptr<executor> settle(job_queue &queue);
 
     mutable std::mutex mutex_;
     std::condition_variable wake_, idle_;
-    std::list<std::shared_ptr<job_queue>> queues_;
+    std::list<std::shared_ptr<job_queue>> active_, at_rest_; ///< in which jobs wait or run, and all others
     int busy_ = 0, sleeping_ = 0;
     int alone_ = enough_alone; ///< batches in a row that had no company, as far as that is counted
     std::size_t waiting_ = 0;
