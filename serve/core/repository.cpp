@@ -38,19 +38,16 @@ std::string signature_of(const fs::path &file) {
     return text;
 }
 
-/// The signature of a model's file and, for .onnx, of the files beside it that may be its data.
-std::string signature_with_data(const fs::path &file) {
-    std::string text = signature_of(file);
-    if (text.empty() || file.extension() != ".onnx")
-        return text;
-    std::set<std::string> others; // in an order
+/// Signatures of the files of a folder that may be data of .onnx models.
+std::string signatures_of_data(const fs::path &folder) {
+    std::set<std::string> found; // in an order
     std::error_code failed;
-    for (fs::directory_iterator it(file.parent_path(), failed), end; !failed && it != end;
-         it.increment(failed))
+    for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
         if (it->path().extension() == ".data")
-            others.insert(signature_of(it->path()));
-    for (const std::string &other : others)
-        text += '\n' + other;
+            found.insert(signature_of(it->path()));
+    std::string text;
+    for (const std::string &one : found)
+        text += '\n' + one;
     return text;
 }
 
@@ -186,6 +183,7 @@ void repository::scan(bool is_urgent) {
         log_(true, e.what());
         return;
     }
+    data_.clear();
     std::vector<std::string> gone;
     {
         const std::shared_lock<std::shared_mutex> reading(mutex_);
@@ -222,6 +220,19 @@ repository::versions_of_one repository::entries(const std::string &name) const {
     return it == models_.end() ? versions_of_one() : it->second;
 }
 
+/// The signature of a model's file and, for .onnx, of the files beside it that may be its data. A folder is read once in each look:
+/// it may hold a thousand models.
+std::string repository::signature_with_data(const std::string &file) {
+    const fs::path path = file;
+    const std::string own = signature_of(path);
+    if (own.empty() || path.extension() != ".onnx")
+        return own;
+    const auto [data, is_new] = data_.try_emplace(path.parent_path().string());
+    if (is_new)
+        data->second = signatures_of_data(path.parent_path());
+    return own + data->second;
+}
+
 bool repository::is_settled(const std::string &what, const std::string &signature, bool is_urgent) {
     looked_at_[what] = signature;
     const auto before = seen_.find(what);
@@ -243,10 +254,10 @@ std::map<std::string, std::string> repository::places() const {
 }
 
 std::map<long, repository::found_version> repository::versions_at(const std::string &place,
-                                                                  const std::string &config_signature) const {
+                                                                  const std::string &config_signature) {
     std::map<long, found_version> found;
     const auto add = [&](long version, const fs::path &file) {
-        const std::string signature = signature_with_data(file);
+        const std::string signature = signature_with_data(file.string());
         if (!signature.empty() && version != no_version)
             found.emplace(version, found_version{file.string(), signature + '\n' + config_signature});
     };
@@ -457,6 +468,7 @@ void repository::load(const std::string &name) {
             throw refusal(outcome::not_found,
                           "there is no model '" + shown(name) + "' in the folder of models");
         asked_[name] = true;
+        data_.clear();
         scan_model(name, place->second, true);
     }
     find(name, "");

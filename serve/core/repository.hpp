@@ -93,8 +93,8 @@ private:
     versions_of_one entries(const std::string &name) const;
     /// Where models are, by name. Throws octet::error.
     std::map<std::string, std::string> places() const;
-    std::map<long, found_version> versions_at(const std::string &place,
-                                              const std::string &config_signature) const;
+    std::map<long, found_version> versions_at(const std::string &place, const std::string &config_signature);
+    std::string signature_with_data(const std::string &file);
     void scan_model(const std::string &name, const std::string &place, bool is_urgent);
     std::shared_ptr<served_model> load_checked(const model_source &source, const model_config &config,
                                                const std::string &config_text);
@@ -117,6 +117,8 @@ private:
     ///@{
     std::map<std::string, std::string> seen_, looked_at_;
     ///@}
+    std::map<std::string, std::string>
+        data_;                          ///< signatures of the files of data, by their folders, in this scan
     std::set<std::string> fixed_;       ///< by `add`
     std::map<std::string, bool> asked_; ///< by the repository extension: to load, or to unload
     bool was_empty_ = false;            ///< the folder, at the last look
