@@ -123,7 +123,7 @@ public:
     /// network takes the shapes of all its inputs when it runs, or when an output is asked for: it finds the plan of
     /// these sizes or makes it, as `network::resize` does. Open dimensions of one name have one size in all inputs. An input
     /// whose shape stays keeps its contents, and bound buffers stay bound. Throws octet::error for a tensor that is no
-    /// input, for another number of dimensions, and for sizes below 1; a run throws where operators cannot have the sizes.
+    /// input, for another number of dimensions, and for sizes below 0; a run throws where operators cannot have the sizes.
     void resize(const memory::dims &dims);
 
     /// The buffer with its layout; a null memory where a size is open. Inputs and outputs of the network are dense and row-major, in the order of

@@ -145,12 +145,12 @@ void part::set_ports(const graph &g, const selection &nodes) {
             throw error(status::unimplemented, "tensor '" + read.name + "' has no known dimensions");
         if (std::count(read.dims.begin(), read.dims.end(), 0) != 0)
             throw error(status::unimplemented, "tensor '" + read.name + "' has no elements");
-        inputs_.push_back({read.name, read.type, read.dims, read.dim_names});
+        inputs_.push_back({read.name, read.type, read.dims});
     }
     for (const int v : nodes.outputs) {
         check_border(g.values[static_cast<std::size_t>(v)]);
         const value &written = g.values[static_cast<std::size_t>(v)];
-        outputs_.push_back({written.name, written.type, written.dims, written.dim_names});
+        outputs_.push_back({written.name, written.type, written.dims});
     }
     if (outputs_.empty())
         throw error(status::unimplemented, "nobody reads what it computes");
@@ -276,17 +276,14 @@ part::idle_context part::take(const sizes &at) const {
                 return c;
             }
     }
-    const auto has_none = [](const dims &d) { return std::count(d.begin(), d.end(), 0) != 0; };
-    if (std::any_of(at.begin(), at.end(), has_none))
-        return {at, std::nullopt};
     idle_context c{at, at == fixed_ ? network_->new_context() : resized(at)};
     const auto facts_of = [](const tensor_view &t, std::vector<tensor_facts> &all) {
         all.push_back({t.data_type(), t.size_in_bytes(), {t.dims().begin(), t.dims().end()}});
     };
     for (std::size_t i = 0; i < inputs_.size(); i++)
-        facts_of(c.net->input(i), c.inputs);
+        facts_of(c.net.input(i), c.inputs);
     for (std::size_t i = 0; i < outputs_.size(); i++)
-        facts_of(c.net->output(i), c.outputs);
+        facts_of(c.net.output(i), c.outputs);
     c.read.resize(inputs_.size());
     c.written.resize(outputs_.size());
     return c;
@@ -308,25 +305,6 @@ void part::give_back(idle_context c) const {
     if (idle_.size() > most_idle) {
         released = std::move(idle_.front());
         idle_.erase(idle_.begin());
-    }
-}
-
-/// Without elements there is nothing to compute: the dimensions of outputs follow from the names of dimensions.
-void part::give_empty_outputs(ort_kernel_context *context, const sizes &at) const {
-    std::map<std::string, std::int64_t> named;
-    for (std::size_t i = 0; i < at.size(); i++)
-        for (std::size_t d = 0; d < at[i].size() && d < inputs_[i].dim_names.size(); d++)
-            if (!inputs_[i].dim_names[d].empty())
-                named.emplace(inputs_[i].dim_names[d], at[i][d]);
-    for (const port &y : outputs_) {
-        dims d = y.dims;
-        for (std::size_t k = 0; k < d.size(); k++)
-            if (const auto found = named.find(y.dim_names[k]); d[k] < 0 && found != named.end())
-                d[k] = found->second;
-        if (std::count(d.begin(), d.end(), -1) != 0 || std::count(d.begin(), d.end(), 0) == 0)
-            refuse("an input has no elements, and output '" + y.name + "' does not follow from its sizes");
-        ort_value *v = nullptr;
-        ort_(api::context_output, context, y.place, d.data(), d.size(), &v);
     }
 }
 
@@ -365,7 +343,7 @@ bool part::run_on_loan(ort_kernel_context *context, idle_context &c, int threads
             is_over = true;
         }
     };
-    shared_run all(*c.net, threads);
+    shared_run all(c.net, threads);
     ordered_task::publish(&all);
     if (has_lenders)
         ort_(
@@ -384,9 +362,9 @@ bool part::run_on_loan(ort_kernel_context *context, idle_context &c, int threads
 /// In a session whose threads wait for other nodes, spinning, Octet's would take turns with them on the cores. The first runs tell
 /// whether the session's threads are worth handing over, which takes some microseconds.
 void part::run(ort_kernel_context *context, idle_context &c) const {
-    const int threads = c.net->options().threads > 0 ? c.net->options().threads : get_num_threads();
+    const int threads = c.net.options().threads > 0 ? c.net.options().threads : get_num_threads();
     if (threads == 1 || !c.divides_loops || !borrows_threads())
-        return c.net->run();
+        return c.net.run();
     const bool asks = c.chosen.asks();
     const auto start = std::chrono::steady_clock::now();
     const bool has_help = run_on_loan(context, c, threads, asks);
@@ -399,9 +377,7 @@ void part::compute(ort_kernel_context *context) const {
     std::vector<const ort_value *> sources;
     sources.reserve(inputs_.size());
     idle_context c = context_for(context, sources);
-    if (!c.net)
-        return give_empty_outputs(context, c.at);
-    network &net = *c.net;
+    network &net = c.net;
     for (std::size_t i = 0; i < inputs_.size(); i++) {
         const tensor_facts &x = c.inputs[i];
         const void *const bytes = data_of(ort_, sources[i]);

@@ -78,18 +78,17 @@ private:
         std::string name;
         int type;
         std::vector<std::int64_t> dims; ///< as the graph has them
-        std::vector<std::string> dim_names;
-        std::size_t place = 0; ///< among the node's inputs or outputs
+        std::size_t place = 0;          ///< among the node's inputs or outputs
     };
     struct tensor_facts {
         data_type type;
         std::size_t bytes;
         std::vector<std::int64_t> dims;
     };
-    /// A context in some sizes, and what runs need of its tensors; no network where a size is 0.
+    /// A context in some sizes, and what runs need of its tensors.
     struct idle_context {
         sizes at;
-        std::optional<network> net;
+        network net;
         std::vector<tensor_facts> inputs = {}, outputs = {};
         std::vector<network::source_buffer> read = {};
         std::vector<network::result_buffer> written = {};
@@ -105,7 +104,6 @@ private:
     bool borrows_threads() const;
     bool run_on_loan(ort_kernel_context *context, idle_context &c, int threads, bool has_lenders) const;
     void run(ort_kernel_context *context, idle_context &c) const;
-    void give_empty_outputs(ort_kernel_context *context, const sizes &at) const;
 
     const runtime &ort_;
     std::vector<int> nodes_;

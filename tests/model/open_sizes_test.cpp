@@ -162,14 +162,71 @@ TEST(OpenSizes, WhatKeepsItsSizeKeepsItsContentsAndBuffers) {
     EXPECT_EQ(result, (std::vector<float>{1, 2, 4}));
 }
 
+/// What a decoder does with its keys: those of the past and new ones, `codes` in u8.
+b joined(bool codes) {
+    b m;
+    m.input<float>("past", {2, -1, 3}), m.input<float>("new", {2, 4, 3});
+    m.scalar<float>("scale", 0.5f), m.scalar<std::uint8_t>("zero", 128), m.scalar<float>("two", 2.f);
+    const auto pair = [&](const std::string &x) {
+        if (!codes)
+            return x;
+        m.node("QuantizeLinear", {x, "scale", "zero"}, {x + "_codes"});
+        m.node("DequantizeLinear", {x + "_codes", "scale", "zero"}, {x + "_real"});
+        return x + "_real";
+    };
+    m.node("Mul", {"past", "two"}, {"doubled"});
+    b::set(m.node("Concat", {pair("doubled"), pair("new")}, {"all"}), "axis", std::int64_t{1});
+    m.node("Identity", {pair("all")}, {"y"});
+    m.output("y"), m.output("doubled");
+    return m;
+}
+
+TEST(OpenSizes, MayBeZeroWhereTensorsAreJoined) {
+    for (const bool codes : {false, true}) {
+        network net = made(joined(codes));
+        std::vector<float> added(2 * 4 * 3);
+        for (std::size_t i = 0; i < added.size(); i++)
+            added[i] = static_cast<float>(i) - 7;
+        for (const dim_t past : {0, 2, 0, 1}) {
+            net.input("past").resize({2, past, 3});
+            net.input("new").resize({2, 4, 3});
+            net.input("new").copy_from(added);
+            net.input("past").copy_from(std::vector<float>(static_cast<std::size_t>(2 * past * 3), 5.f));
+            net.run();
+            ASSERT_EQ(net.output("y").dims(), (dims{2, past + 4, 3}));
+            EXPECT_EQ(net.output("doubled").dims(), (dims{2, past, 3}));
+            EXPECT_EQ(net.output("doubled").as<float>(),
+                      std::vector<float>(static_cast<std::size_t>(2 * past * 3), 10.f));
+            std::vector<float> expected;
+            for (std::ptrdiff_t batch = 0; batch < 2; batch++) {
+                expected.insert(expected.end(), static_cast<std::size_t>(past * 3), 10.f);
+                expected.insert(expected.end(), added.begin() + 12 * batch, added.begin() + 12 * (batch + 1));
+            }
+            EXPECT_EQ(net.output("y").as<float>(), expected) << past << (codes ? " in codes" : "");
+        }
+    }
+}
+
+TEST(OpenSizes, OfZeroThatAnOperatorCannotHaveAreRefused) {
+    b m;
+    m.input<float>("x", {2, -1});
+    b::set(m.node("ReduceMax", {"x"}, {"y"}), "axes", b::dims{1});
+    m.output("y");
+    network net = made(m);
+    net.input().resize({2, 0});
+    const std::string sentence = refusal([&] { net.run(); });
+    EXPECT_NE(sentence.find("node 0 (ReduceMax)"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("has no elements"), std::string::npos) << sentence;
+}
+
 TEST(OpenSizes, Refusals) {
     network net = made(sum_of_two(true));
     EXPECT_EQ(refusal([&] { net.input("a").resize({3}); }),
               "input 'a': shape 3 is given, allowed are 2 dimensions");
     EXPECT_EQ(refusal([&] {
-                  net.input("a").resize({3, 0});
+                  net.input("a").resize({3, -1});
               }),
-              "input 'a': shape 3x0 is given, allowed are dimensions of 1 or more");
+              "input 'a': shape 3x-1 is given, allowed are dimensions of 0 or more");
     EXPECT_NE(refusal([&] {
                   net.input("a").resize({1 << 20, 1 << 20});
               }).find("2^31 - 1 bytes"),

@@ -45,7 +45,7 @@ bool python_network::port::takes(const memory::dims &given) const {
     if (given.size() != dims.size())
         return false;
     for (std::size_t d = 0; d < dims.size(); d++)
-        if (is_open(d) ? given[d] < 1 : given[d] != dims[d])
+        if (!is_open(d) && given[d] != dims[d])
             return false;
     return true;
 }

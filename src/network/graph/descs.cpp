@@ -58,8 +58,6 @@ memory::desc checked_desc(const tensor &t) {
     if (t.type == data_type::undef)
         refuse_as_unimplemented("tensor '" + t.name + "' is " + type_text(t) +
                                 "; Octet has f32, s32, s16, s8 and u8");
-    if (element_count(t.dims) == 0)
-        refuse_as_unimplemented("tensor '" + t.name + "' has no elements (" + to_text(t.dims) + ")");
     return dense_desc(t);
 }
 

@@ -160,12 +160,22 @@ void tensor_buffers::make_own(int t) {
     }
 }
 
+/// Nodes that write nothing are gone by now: to others, a tensor without elements is a special case that none of them has.
+void tensor_buffers::need_elements(int t) const {
+    const tensor &described = g_.tensors.at(at(t));
+    if (element_count(described.dims) == 0)
+        refuse_as_unimplemented("tensor '" + described.name + "' has no elements (" +
+                                to_text(described.dims) + ")");
+}
+
 buffer tensor_buffers::get(int t) {
+    need_elements(t);
     make_own(t);
     return own_[at(t)];
 }
 
 buffer tensor_buffers::get(int t, const memory::desc &d) {
+    need_elements(t);
     make_own(t);
     return own_[at(t)].seen_through(d);
 }

@@ -106,6 +106,7 @@ public:
     memory_plan place();
 
 private:
+    void need_elements(int tensor) const;
     void make_own(int tensor);
     std::vector<lifetime> lifetimes() const; ///< of all slots; no bytes for those outside the arena
 

@@ -105,6 +105,30 @@ evaluator limited(std::size_t limit) {
     };
 }
 
+/// Where a size is 0, as that of the past in a decoder's first run, there is nothing to compute for tensors without elements: only
+/// nodes stay from which others follow.
+void drop_empty_results(graph &g) {
+    const auto is_empty = [&](int t) { return t >= 0 && element_count(g.tensors[at(t)].dims) == 0; };
+    if (std::none_of(g.nodes.begin(), g.nodes.end(), [&](const node &n) {
+            return std::any_of(n.outputs.begin(), n.outputs.end(), is_empty);
+        }))
+        return;
+    std::vector<bool> is_needed(g.tensors.size());
+    for (const int t : g.outputs)
+        is_needed[at(t)] = true;
+    std::vector<node> kept;
+    for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
+        if (std::none_of(n->outputs.begin(), n->outputs.end(),
+                         [&](int t) { return t >= 0 && is_needed[at(t)] && !is_empty(t); }))
+            continue;
+        for (const int t : n->inputs)
+            if (t >= 0)
+                is_needed[at(t)] = true;
+        kept.push_back(std::move(*n));
+    }
+    g.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
 /// Returns what ONNX Runtime's transformers did.
 ort_history apply_passes(graph &g, const network_options &options) {
     listed_operators(g.framework); // refuses an unknown framework
@@ -122,6 +146,7 @@ ort_history apply_passes(graph &g, const network_options &options) {
         if (options.single_rows_alone)
             note_single_rows(g);
     }
+    drop_empty_results(g);
     check_lowerings(g);
     if (options.fusion)
         fuse_padding(g);

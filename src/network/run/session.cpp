@@ -22,8 +22,8 @@ void check_dims(const tensor &input, const memory::dims &dims) {
         refuse(who + "shape " + to_text(dims) + " is given, allowed are " +
                std::to_string(input.dims.size()) + " dimensions");
     for (const dim_t d : dims)
-        if (d < 1)
-            refuse(who + "shape " + to_text(dims) + " is given, allowed are dimensions of 1 or more");
+        if (d < 0)
+            refuse(who + "shape " + to_text(dims) + " is given, allowed are dimensions of 0 or more");
 }
 
 } // namespace
@@ -85,7 +85,7 @@ network_sizes session::staged_sizes() const {
                 if (const auto found = has_name(t, d) ? by_name.find(t.dim_names[d]) : by_name.end();
                     found != by_name.end())
                     t.dims[d] = found->second;
-        if (std::all_of(t.dims.begin(), t.dims.end(), [](dim_t d) { return d > 0; }))
+        if (std::all_of(t.dims.begin(), t.dims.end(), [](dim_t d) { return d >= 0; }))
             sizes.shapes[t.name] = t.dims;
     }
     const bool has_batch = std::all_of(sizes.shapes.begin(), sizes.shapes.end(), [&](const auto &shape) {

@@ -29,8 +29,8 @@ void set_dims(tensor &input, const memory::dims &dims) {
     if (dims.size() != input.dims.size())
         refuse(who + "it has " + std::to_string(dims.size()) + " dimensions, allowed is " +
                std::to_string(input.dims.size()));
-    if (std::any_of(dims.begin(), dims.end(), [](dim_t d) { return d < 1; }))
-        refuse(who + "allowed are dimensions of 1 or more");
+    if (std::any_of(dims.begin(), dims.end(), [](dim_t d) { return d < 0; }))
+        refuse(who + "allowed are dimensions of 0 or more");
     input.dims = dims;
 }
 
@@ -46,8 +46,8 @@ void set_dimension(graph &g, const std::string &name, dim_t size) {
     }
     if (!is_known)
         refuse("dimension " + quoted(name) + ": no input has a dimension of this name");
-    if (size < 1)
-        refuse("dimension '" + name + "' is " + std::to_string(size) + ", allowed is 1 or more");
+    if (size < 0)
+        refuse("dimension '" + name + "' is " + std::to_string(size) + ", allowed is 0 or more");
 }
 
 /// A shape must not contradict the size that its dimension's name has.

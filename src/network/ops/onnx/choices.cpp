@@ -97,8 +97,9 @@ std::unique_ptr<step> lower_qlinear_concat(const lowering &l) {
     arguments args{{OCTET_ARG_DST, l.output_buffer()}};
     std::vector<memory::desc> srcs;
     for (std::size_t i = 2; i < l.input_count(); i += 3) {
+        if (element_count(l.input(i, {y.type}).dims) == 0)
+            continue;
         const int arg = OCTET_ARG_MULTIPLE_SRC + static_cast<int>(srcs.size());
-        l.input(i, {y.type});
         set_parameters(attr, arg, per_tensor_parameters(l, i + 1, i + 2));
         args[arg] = l.input_buffer(i);
         srcs.push_back(args[arg].get_desc());
