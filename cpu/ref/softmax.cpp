@@ -1,4 +1,4 @@
-// Softmax along one axis, in four arithmetics.
+// Softmax along one axis, in five arithmetics.
 //
 // TFLite's, in integers. With E = exp(multiplier * (x - max)) in Q0.31:
 //   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum
@@ -7,7 +7,9 @@
 // ONNX Runtime's: exponentials e(x - max), shifted so that they use the range of f32; sum in order;
 // y = rne(e * floor(1 / s_dst) / sum) + zp.
 //
-// LiteRT's: exponentials e(max - x), sum in order; y = rha(e * (1 / (sum * s_dst))) + lowest code, u8 by adding 1/2 in f32.
+// LiteRT's: exponentials e(max - x), sum in order; y = rha(e * (1 / (sum * s_dst))) + zp; u8 on x86 by adding 1/2 in f32.
+//
+// LiteRT's of AArch64: exponentials in 1/65535; y = RDP(SRDHM(e, m), s) + zp with (m, s) of 1 / (sum * s_dst).
 //
 // f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ; also ONNX Runtime's of floats, whose exp and Σ are others.
 // SPDX-License-Identifier: Apache-2.0
@@ -124,11 +126,13 @@ public:
         for (dim_t i = 0; i < n; i++)
             sum += exponentials_[codes.below_highest(i)];
         const float reciprocal = 1.f / (sum * p_.dst_scale);
+        const type_range range = range_of(p_.dst.data_type);
         for (dim_t i = 0; i < n; i++) {
-            const float share = std::min(exponentials_[codes.below_highest(i)] * reciprocal, 255.f);
+            const float share = std::min(exponentials_[codes.below_highest(i)] * reciprocal, 65536.f);
             at[p_.axis] = i;
-            store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at),
-                      static_cast<std::int32_t>(share + half_) + p_.dst_zero_point);
+            store_s32(
+                dst, p_.dst.data_type, plain_offset(p_.dst, at),
+                clamp(static_cast<std::int32_t>(share + half_) + p_.dst_zero_point, range.low, range.high));
         }
     }
 
@@ -136,6 +140,33 @@ private:
     const softmax_problem &p_;
     const float half_;
     const softmax_table<float> exponentials_;
+};
+
+class litert_16_bit_softmax {
+public:
+    explicit litert_16_bit_softmax(const softmax_problem &p)
+        : p_(p), exponentials_(litert_16_bit_exponentials(p)) {}
+
+    void row(const void *src, void *dst, coordinates at, const bound_epilogue &) const {
+        const dim_t n = p_.src.dims[p_.axis];
+        code_row codes(p_.src, p_.axis, src, at);
+        std::int32_t sum = 0;
+        for (dim_t i = 0; i < n; i++)
+            sum += exponentials_[codes.below_highest(i)];
+        const fixed_point_multiplier share = litert_16_bit_share(p_, sum);
+        const type_range range = range_of(p_.dst.data_type);
+        for (dim_t i = 0; i < n; i++) {
+            const std::int32_t y = tflite_2step(exponentials_[codes.below_highest(i)], share);
+            at[p_.axis] = i;
+            store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at),
+                      static_cast<std::int32_t>(
+                          clamp<std::int64_t>(std::int64_t{y} + p_.dst_zero_point, range.low, range.high)));
+        }
+    }
+
+private:
+    const softmax_problem &p_;
+    const softmax_table<std::int32_t> exponentials_;
 };
 
 class f32_softmax {
@@ -186,14 +217,18 @@ template <typename Softmax> void run_rows(const softmax_problem &p, const argume
 }
 
 void run(const softmax_problem &p, const arguments &args) {
-    if (is_tflite(p.out_stage.rule))
-        run_rows<tflite_softmax>(p, args);
-    else if (is_xnnpack(p.out_stage.rule))
-        run_rows<litert_softmax>(p, args);
-    else if (is_ort(p.out_stage.rule) && !is_ort_of_reals(p))
-        run_rows<ort_softmax>(p, args);
-    else
-        run_rows<f32_softmax>(p, args);
+    switch (softmax_form_of(p)) {
+    case softmax_form::tflite:
+        return run_rows<tflite_softmax>(p, args);
+    case softmax_form::ort:
+        return run_rows<ort_softmax>(p, args);
+    case softmax_form::litert:
+        return run_rows<litert_softmax>(p, args);
+    case softmax_form::litert_16:
+        return run_rows<litert_16_bit_softmax>(p, args);
+    case softmax_form::f32:
+        return run_rows<f32_softmax>(p, args);
+    }
 }
 
 } // namespace

@@ -20,34 +20,48 @@ template <typename T> contiguous_row<T> row_at(const code_rows &rows, dim_t r) {
     return {static_cast<const T *>(rows.src) + r * rows.src_step, rows.columns};
 }
 
-// ---- TFLite
+// ---- in fixed point
 
-/// Replaces the sum by what results are computed from: RDP(SRDHM(E, r), s) is, for numbers that are not
-/// negative, (E r + 2^30 + 2^(30 + s)) >> (31 + s).
-void take_reciprocal(const softmax_problem &p, softmax_code_rows &rows, dim_t row) {
-    const reciprocal r = reciprocal_of(static_cast<std::int32_t>(rows.number[row]), softmax_sum_integer_bits);
-    const int shift = tflite_softmax_shift(p, r.bits_over_unit);
-    const bool is_zero = r.value < 0 || shift > 31; // the sum overflowed, or results are below 1/2
-    rows.number[row] = is_zero ? 0 : static_cast<std::uint32_t>(r.value);
-    rows.shift[row] = static_cast<std::uint32_t>(std::min(shift, 31) - 1);
+/// (M, s) such that a result is RDP(SRDHM(E, M), s): for numbers that are not negative, (E M + 2^30 + 2^(30 + s)) >> (31 + s).
+struct share {
+    std::int32_t multiplier;
+    int shift;
+};
+
+/// Replaces the sum by what results are computed from.
+void take_share(softmax_code_rows &rows, dim_t row, const share &s) {
+    const bool is_zero = s.multiplier < 0 || s.shift > 31; // the sum overflowed, or results are below 1/2
+    rows.number[row] = is_zero ? 0 : static_cast<std::uint32_t>(s.multiplier);
+    rows.shift[row] = static_cast<std::uint32_t>(std::min(s.shift, 31) - 1);
 }
 
-template <typename T> class tflite_sums : public code_sums {
+template <typename T> class integer_sums : public code_sums {
 public:
-    explicit tflite_sums(const softmax_problem &p) : p_(p), terms_(by_code(tflite_terms(p))) {}
+    explicit integer_sums(const softmax_problem &p)
+        : p_(p), is_tflite_(is_tflite(p.out_stage.rule)),
+          terms_(by_code(is_tflite_ ? tflite_terms(p) : litert_16_bit_exponentials(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         for (dim_t r = 0; r < rows.count; r++) {
             const contiguous_row<T> row = row_at<T>(rows, r);
             const std::int32_t highest = maximum_of_codes(row);
             to.highest[r] = static_cast<std::uint32_t>(highest);
-            to.number[r] = sum_of_terms(row, highest, terms_);
-            take_reciprocal(p_, to, r);
+            take_share(to, r, share_of(static_cast<std::int32_t>(sum_of_terms(row, highest, terms_))));
         }
     }
 
 private:
+    share share_of(std::int32_t sum) const {
+        if (is_tflite_) {
+            const reciprocal r = reciprocal_of(sum, softmax_sum_integer_bits);
+            return {r.value, tflite_softmax_shift(p_, r.bits_over_unit)};
+        }
+        const fixed_point_multiplier m = litert_16_bit_share(p_, sum);
+        return {m.multiplier, -m.shift};
+    }
+
     const softmax_problem p_;
+    const bool is_tflite_;
     const softmax_table<std::int32_t> terms_;
 };
 
@@ -140,15 +154,17 @@ std::unique_ptr<const code_sums> create_permuted_reals(instruction_set isa, cons
 }
 
 template <typename T> std::unique_ptr<const code_sums> create(instruction_set isa, const softmax_problem &p) {
-    if (!is_tflite(p.out_stage.rule)) {
+    const softmax_form form = softmax_form_of(p);
+    if (form == softmax_form::litert || form == softmax_form::ort) {
         if (isa.byte_permutes)
             return create_permuted_reals(isa, p);
         return std::make_unique<real_sums<T>>(p);
     }
-    // Kernels in fixed point count on sums without overflow.
-    if (isa.has_dot4() && isa.byte_permutes && p.src.dims[p.axis] < dim_t{1} << 13)
+    // Kernels in fixed point count on sums without overflow, and take the reciprocals that TFLite does.
+    if (form == softmax_form::tflite && isa.has_dot4() && isa.byte_permutes &&
+        p.src.dims[p.axis] < dim_t{1} << 13)
         return create_permuted_tflite(isa, p);
-    return std::make_unique<tflite_sums<T>>(p);
+    return std::make_unique<integer_sums<T>>(p);
 }
 
 } // namespace

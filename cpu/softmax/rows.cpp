@@ -98,10 +98,15 @@ code_results tflite_results(const softmax_problem &p) {
     return r;
 }
 
+/// The largest result before the zero point is added.
+std::int32_t limit_of(const softmax_problem &p) {
+    return (p.dst.data_type == data_type::s8 ? 127 : 255) - p.dst_zero_point;
+}
+
 /// Sums are not below the exponential of the maximum; what is 1/2 at most for it is 0.
 code_results ort_results(const softmax_problem &p) {
     code_results r{jit::softmax_results::real, {}, 4, 0, p.dst_zero_point};
-    r.limit = (p.dst.data_type == data_type::s8 ? 127 : 255) - p.dst_zero_point;
+    r.limit = limit_of(p);
     softmax_table<float> exponentials = ort_exponentials(p);
     const float multiplier = ort_softmax_multiplier(p), least_sum = exponentials[0];
     int used = 0;
@@ -115,14 +120,28 @@ code_results ort_results(const softmax_problem &p) {
     return r;
 }
 
-/// Sums are 1 at least, and the reciprocal 256 at most.
+/// Sums are 1 at least, which bounds results of each distance.
 code_results litert_results(const softmax_problem &p) {
-    code_results r{jit::softmax_results::share, {}, 4, 255, p.dst_zero_point};
+    code_results r{jit::softmax_results::share, {}, 4, limit_of(p), p.dst_zero_point};
     const softmax_table<float> exponentials = litert_exponentials(p);
     std::memcpy(r.exponentials.data(), exponentials.data(), sizeof exponentials);
+    const float largest_share = 1.f / p.dst_scale;
     int used = 0;
     for (int d = 0; d < 256; d++)
-        used = exponentials[static_cast<std::size_t>(d)] * 256 + 0.5f < 1.f ? used : d + 1;
+        used = exponentials[static_cast<std::size_t>(d)] * largest_share + 0.5f < 1.f ? used : d + 1;
+    r.blocks = std::max(1, blocks_of(used));
+    return r;
+}
+
+/// Sums are not below the exponential of the maximum, which bounds results of each distance.
+code_results litert_16_bit_results(const softmax_problem &p) {
+    code_results r{jit::softmax_results::fixed, {}, 4, limit_of(p), p.dst_zero_point};
+    const softmax_table<std::int32_t> exponentials = litert_16_bit_exponentials(p);
+    std::memcpy(r.exponentials.data(), exponentials.data(), sizeof exponentials);
+    const fixed_point_multiplier largest_share = litert_16_bit_share(p, exponentials[0]);
+    int used = 0;
+    for (int d = 0; d < 256; d++)
+        used = tflite_2step(exponentials[static_cast<std::size_t>(d)], largest_share) == 0 ? used : d + 1;
     r.blocks = std::max(1, blocks_of(used));
     return r;
 }
@@ -133,6 +152,8 @@ code_results results_of(const softmax_problem &p) {
         return tflite_results(p);
     case softmax_form::litert:
         return litert_results(p);
+    case softmax_form::litert_16:
+        return litert_16_bit_results(p);
     default:
         return ort_results(p);
     }
@@ -243,14 +264,6 @@ private:
 
 } // namespace
 
-softmax_form softmax_form_of(const softmax_problem &p) {
-    if (is_tflite(p.out_stage.rule))
-        return softmax_form::tflite;
-    if (is_xnnpack(p.out_stage.rule))
-        return softmax_form::litert;
-    return is_ort(p.out_stage.rule) && !is_ort_of_reals(p) ? softmax_form::ort : softmax_form::f32;
-}
-
 std::string refuses_softmax_rows(const softmax_problem &p) {
     const auto is_contiguous = [&](const memory_desc &md) {
         return md.strides[p.axis] == 1 || md.dims[p.axis] == 1;
@@ -261,9 +274,14 @@ std::string refuses_softmax_rows(const softmax_problem &p) {
         return "an empty tensor";
     if (!is_contiguous(p.src) || !is_contiguous(p.dst))
         return "rows that are not contiguous";
-    if (softmax_form_of(p) != softmax_form::f32)
-        return memory::data_type_size(p.dst.data_type) == 1 ? "" : "results of 16 bits";
-    return refuses_f32(p);
+    const softmax_form form = softmax_form_of(p);
+    if (form == softmax_form::f32)
+        return refuses_f32(p);
+    if (memory::data_type_size(p.dst.data_type) != 1)
+        return "results of 16 bits";
+    const bool is_small = (form == softmax_form::litert && p.dst_scale <= 0x1p-30f) ||
+                          (form == softmax_form::litert_16 && p.dst_scale <= 0x1p-14f);
+    return is_small ? "a scale of dst so small that shares do not fit" : "";
 }
 
 std::shared_ptr<const kernel> create_softmax_rows(instruction_set isa, const softmax_problem &p) {

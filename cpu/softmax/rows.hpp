@@ -6,13 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "common/softmax_problem.hpp"
+#include "common/softmax.hpp"
 #include "cpu/implementation.hpp"
 
 namespace octet::impl::softmax {
-
-enum class softmax_form { tflite, ort, litert, f32 }; ///< ort: of codes
-softmax_form softmax_form_of(const softmax_problem &p);
 
 std::string refuses_softmax_rows(const softmax_problem &p);
 std::shared_ptr<const kernel> create_softmax_rows(instruction_set isa, const softmax_problem &p);

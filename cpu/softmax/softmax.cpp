@@ -339,7 +339,7 @@ candidate plan(const softmax_problem &p, const machine &m) {
     if (softmax_form_of(p) == form::ort && p.dst.data_type == data_type::s8 && ort_softmax_overflows(p))
         return candidate::refused("rows so short that products overflow, to s8");
     const instruction_set isa = m.isa;
-    if (softmax_form_of(p) == form::litert) {
+    if (softmax_form_of(p) == form::litert || softmax_form_of(p) == form::litert_16) {
         const std::string why = refuses_softmax_rows(p);
         return why.empty() ? candidate([=] { return create_softmax_rows(isa, p); }) : candidate::refused(why);
     }

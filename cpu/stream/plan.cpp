@@ -146,7 +146,7 @@ task make_task(const eltwise_problem &p) {
     task_builder b(p.out_stage);
     b.load(p.src, OCTET_ARG_SRC);
     const bool has_own_logistic = is_ort(rule) || is_snps_caffe(rule);
-    if (is_tflite(rule) || (p.alg == algorithm::eltwise_logistic && has_own_logistic))
+    if (is_tflite(rule) || is_litert_neon(rule) || (p.alg == algorithm::eltwise_logistic && has_own_logistic))
         b.refuse(text("this function with rule ", to_string(rule), " from anything but known 8-bit codes"));
     const bool from_codes = is_integer(p.src.data_type);
     if (from_codes) {

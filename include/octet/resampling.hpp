@@ -13,7 +13,7 @@ inline namespace v0 {
 /// - tflite_2step: TFLite. Nearest floor(c), with aligned corners the nearest; linear, 2D, with 10-bit
 ///   weights and ties away from code 0. tflite_single_rounding: the same, linear with ties up.
 /// - ort_f32: ONNX Runtime's Resize of u8 and s8 in NCHW. Nearest with ties down; linear, 2D, truncated.
-/// - xnnpack_*: XNNPACK, linear, 2D, with 11-bit weights and ties up.
+/// - xnnpack_*: XNNPACK, linear, 2D, with 11-bit weights and ties up; xnnpack_rndnu: c of half pixels is one multiply-add.
 /// - caffe_double_round: SNPS-Caffe. Nearest as f32; linear, 2D, rows and then columns, ties away from 0.
 /// Codes are taken as they are: src and dst have one scale and zero point. Post-ops work on codes.
 ///

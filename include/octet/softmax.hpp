@@ -16,8 +16,8 @@ inline namespace v0 {
 ///   beta * scale * 2^26 in fixed point. No other attributes.
 /// - ort_f32, codes: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST, zero
 ///   point of DST. No other attributes.
-/// - xnnpack_f32: LiteRT's default on x86, of s8 to s8 or u8 to u8 with scale 1/256 and the lowest zero point: a table of
-///   exponentials, their sum in order, ties away from zero. The scale of SRC times beta. No other attributes.
+/// - xnnpack_f32, xnnpack_rndnu: LiteRT's table of floats, x86 and AArch64, of s8, u8 to the same or s16; ruy_2step: its
+///   table of 16 bits, AArch64. Scale of SRC times beta; scale and zero point of DST, else as for tflite rules. No others.
 /// - ort_f32, f32 to f32: Softmax of ONNX Runtime 1.30 with AVX-512: e_i = eltwise_ort_exp(src_i - max), 16 lanes in
 ///   order, lanes 8 apart, then neighbours, pairs and fours; e_i * (1 / Σ). No other attributes, no softmax_log.
 struct OCTET_API softmax_forward : public primitive {

@@ -148,8 +148,11 @@ void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
         throw_invalid(operation, ": output scales, allowed: set_scales of SRC and DST");
     require_operators(operation, rule,
                       {operators::reals, operators::scaled_reals, operators::onnxruntime, operators::tflite,
-                       operators::snps_caffe});
-    if (is_tflite(rule))
+                       operators::snps_caffe, operators::litert_neon});
+    if (is_litert_neon(rule) && p.alg != algorithm::eltwise_hardswish)
+        throw_unimplemented(operation, ": rule ", to_string(rule),
+                            " with this algorithm; implemented: hardswish");
+    if (is_tflite(rule) || is_litert_neon(rule))
         return lower_tflite(p, attr);
     if (attr.multipliers().is_set() || !attr.input_multipliers().empty())
         throw_invalid(operation, ": multipliers with rule ", to_string(rule), ", allowed with tflite_*");

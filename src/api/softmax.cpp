@@ -1,14 +1,15 @@
-// The front of softmax: four arithmetics that share a shape. tflite rules are gemmlowp's fixed point,
-// ort_f32 and xnnpack_f32 are ONNX Runtime's and LiteRT's tables of exponentials, the f32 rules are oneDNN's function of reals. The first
-// three define the destination's scale and rounding themselves, so they take no post-ops.
+// The front of softmax: five arithmetics that share a shape. tflite rules are gemmlowp's fixed point,
+// ort_f32, the xnnpack rules and ruy_2step are ONNX Runtime's and LiteRT's tables of exponentials, the f32 rules are oneDNN's function of
+// reals. All but the last define the destination's rounding themselves, so they take no post-ops.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/softmax.hpp"
 
 #include "api/elementwise.hpp"
 #include "api/normalization.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/element.hpp"
 #include "common/rules.hpp"
-#include "common/softmax_problem.hpp"
+#include "common/softmax.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -54,28 +55,52 @@ void lower_tflite(softmax_problem &p, const primitive_attr &attr) {
                       ", allowed: 0 to 30 (beta * scale * 2^26 is above 1)");
 }
 
+/// The zero point of dst, which is one number that is known now.
+std::int32_t dst_zero_point(const primitive_attr &attr, std::int32_t otherwise) {
+    const auto found = attr.zero_points().find(OCTET_ARG_DST);
+    if (found == attr.zero_points().end())
+        return otherwise;
+    if (found->second.runtime || found->second.mask != 0)
+        throw_unimplemented(operation,
+                            ": dst zero points with a mask or given at execution; implemented with ",
+                            to_string(attr.rule()), ": one, given at creation");
+    return found->second.values[0];
+}
+
 void lower_ort(softmax_problem &p, const primitive_attr &attr) {
     require_type(operation, "dst", p.dst, {p.src.data_type});
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
     p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
-    const auto found = attr.zero_points().find(OCTET_ARG_DST);
-    if (found == attr.zero_points().end())
-        return;
-    if (found->second.runtime || found->second.mask != 0)
-        throw_unimplemented(operation,
-                            ": dst zero points with a mask or given at execution; implemented with ",
-                            "ort_f32: one, given at creation");
-    p.dst_zero_point = found->second.values[0];
+    p.dst_zero_point = dst_zero_point(attr, 0);
 }
 
+/// All shares of a whole from the lowest code on, unless scale and zero point of dst say otherwise.
 void lower_litert(softmax_problem &p, const primitive_attr &attr) {
-    require_type(operation, "dst", p.dst, {p.src.data_type});
-    if (!attr.zero_points().empty() || attr.scales().count(OCTET_ARG_DST) != 0)
-        throw_unimplemented(operation, ": scale or zero point of dst with rule ", to_string(attr.rule()),
-                            ", which has 1/256 and the lowest code");
+    const bool is_16_bit = softmax_form_of(p) == softmax_form::litert_16;
+    if (is_16_bit)
+        require_type(operation, "dst", p.dst, {p.src.data_type});
+    else
+        require_type(operation, "dst", p.dst, {p.src.data_type, data_type::s16});
+    if (attr.multipliers().is_set() || !attr.input_multipliers().empty())
+        throw_unimplemented(operation, ": multipliers with rule ", to_string(attr.rule()),
+                            ", which takes the scale of SRC");
+    const bool is_s16 = p.dst.data_type == data_type::s16;
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
-    p.dst_scale = 1.f / 256;
-    p.dst_zero_point = p.dst.data_type == data_type::s8 ? -128 : 0;
+    p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST, is_s16 ? 1.f / 65536 : 1.f / 256);
+    p.dst_zero_point = dst_zero_point(attr, static_cast<std::int32_t>(range_of(p.dst.data_type).low));
+    const type_range codes = range_of(p.dst.data_type);
+    if (p.dst_zero_point < codes.low || p.dst_zero_point > codes.high)
+        throw_invalid(operation, ": the zero point of dst is ", p.dst_zero_point, ", allowed: ", codes.low,
+                      " to ", codes.high);
+    if (is_16_bit && p.src.dims[p.axis] > most_16_bit_exponentials)
+        throw_unimplemented(operation, ": rows of ", p.src.dims[p.axis], " codes with rule ",
+                            to_string(attr.rule()), ", implemented: up to ", most_16_bit_exponentials);
+    if (!(p.src_scale > 0.f && p.dst_scale > 0.f))
+        throw_invalid(operation, ": scales of src and dst are ", p.src_scale, " and ", p.dst_scale,
+                      ", allowed: positive");
+    if (is_16_bit && p.dst_scale < 0x1p-30f)
+        throw_unimplemented(operation, ": a scale of dst of ", p.dst_scale, " with rule ",
+                            to_string(attr.rule()), ", implemented: 2^-30 and more");
 }
 
 /// Tables and fixed point: codes in, codes out.
@@ -89,10 +114,10 @@ void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
     p.out_stage.dst = p.dst;
     if (is_ort(attr.rule()))
         lower_ort(p, attr);
-    else if (is_xnnpack(attr.rule()))
-        lower_litert(p, attr);
-    else
+    else if (is_tflite(attr.rule()))
         lower_tflite(p, attr);
+    else
+        lower_litert(p, attr);
 }
 
 /// ONNX Runtime's Softmax of floats.
@@ -119,7 +144,7 @@ bool is_of_reals(const rule_facts &row) {
 }
 bool is_of_codes(const rule_facts &row) {
     return row.of == operators::onnxruntime || (row.of == operators::tflite && !row.is_of_products_alone) ||
-           (row.of == operators::xnnpack && row.parameters == rule_parameters::scales);
+           row.of == operators::xnnpack || row.of == operators::litert_neon;
 }
 
 constexpr auto parameters = [](auto &d, const auto &visit) {
@@ -147,7 +172,7 @@ primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
                                     return is_of_reals(row) || is_of_codes(row);
                                 }));
         else if (p.src.data_type == data_type::f32 && p.dst.data_type == data_type::f32 &&
-                 !is_xnnpack(attr.rule()))
+                 is_ort(attr.rule()))
             lower_ort_of_reals(p, attr);
         else
             lower_quantized(p, attr);

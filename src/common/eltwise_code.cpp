@@ -57,6 +57,12 @@ std::int32_t tflite_clip(const eltwise_problem &p, std::int32_t d) {
     return clamp(x, p.low, p.high);
 }
 
+/// x / 2^n; halves go away from zero, in vectors of AArch64 up.
+std::int32_t shifted_hard_swish(const eltwise_problem &p, std::int32_t x, int n) {
+    return is_litert_neon(p.out_stage.rule) ? static_cast<std::int32_t>(rounded_shift_right(x, n))
+                                            : rounding_divide_by_pot_s16(x, n);
+}
+
 /// x * clamp((x + 3) / 6, 0, 1) in 16 bits, as TFLite's HardSwish computes it.
 std::int32_t tflite_hard_swish(const eltwise_problem &p, std::int32_t d) {
     constexpr std::int32_t low = -32768, high = 32767;
@@ -68,10 +74,11 @@ std::int32_t tflite_hard_swish(const eltwise_problem &p, std::int32_t d) {
     if (shift > 0)
         gate = clamp(saturate_s32(gate * (std::int64_t{1} << std::min(shift - 1, 31))), low, high);
     gate = saturating_rounding_doubling_high_mul_s16(gate, p.gate_multiplier.multiplier);
-    gate = shift > 0 ? clamp(gate * 2, low, high) : rounding_divide_by_pot_s16(gate, -shift);
-    gate = (gate + (1 << 15)) >> 1;                           // from 0 to 1
-    const std::int32_t product = gate * rescaled / (1 << 15); // towards 0
-    return rounding_divide_by_pot_s16(product, -p.multiplier.shift);
+    gate = shift > 0 ? clamp(gate * 2, low, high) : shifted_hard_swish(p, gate, -shift);
+    gate = (gate + (1 << 15)) >> 1; // from 0 to 1
+    const std::int32_t product =
+        is_litert_neon(p.out_stage.rule) ? gate * rescaled >> 15 : gate * rescaled / (1 << 15); // towards 0
+    return shifted_hard_swish(p, product, -p.multiplier.shift);
 }
 
 /// TFLite's table of a real function, for one code.
@@ -122,7 +129,7 @@ number quantized(const eltwise_problem &p, float y) {
 
 number eltwise_of_code(const eltwise_problem &p, std::int32_t code, std::int32_t zero_point) {
     const std::int32_t d = wrap(std::int64_t{code} - zero_point);
-    if (is_tflite(p.out_stage.rule))
+    if (is_tflite(p.out_stage.rule) || is_litert_neon(p.out_stage.rule))
         return fixed_point_function(p, d);
     return quantized(p, real_function(p, p.src_scale * static_cast<float>(d)));
 }

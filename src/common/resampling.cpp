@@ -92,9 +92,12 @@ fixed_interpolation interpolate_xnnpack(const resampling_problem &p, int axis, d
     const dim_t in = p.in[axis], out = p.out[axis];
     const dim_t less = aligns_corners(p.coordinates) && out > 1 ? 1 : 0;
     const float scale = f32(in - less) / f32(out - less);
-    float x = f32(i) * scale;
-    if (p.coordinates == resampling_coordinates::half_pixel)
-        x = std::max(x + (0.5f * scale - 0.5f), 0.f);
+    const bool is_half = p.coordinates == resampling_coordinates::half_pixel;
+    const float first = is_half ? 0.5f * scale - 0.5f : 0.f;
+    float x =
+        facts_of(p.out_stage.rule).is_of_aarch64 ? std::fma(f32(i), scale, first) : f32(i) * scale + first;
+    if (is_half)
+        x = std::max(x, 0.f);
     x = std::min(x, f32(in - 1));
     const auto low = static_cast<dim_t>(x);
     constexpr float one = 2048;

@@ -99,6 +99,7 @@ enum class operators {
     xnnpack,
     qnnpack,
     snps_caffe,
+    litert_neon, ///< LiteRT's own kernels for AArch64, where they are not `tflite`
 };
 
 struct rule_facts {
@@ -110,6 +111,8 @@ struct rule_facts {
     fixed_point_facts fixed_point{};
     real_facts real{};
     bool is_of_products_alone = false; ///< of `of`: no softmax and no interpolation has this arithmetic
+    bool is_of_aarch64 =
+        false; ///< of `of`: compiled by Clang for AArch64, where a * b + c of floats is rounded once
 };
 
 namespace rule_rows {
@@ -136,6 +139,10 @@ constexpr rule_facts with(operators of, rule_facts row, bool is_of_products_alon
     row.of = of;
     row.is_of_products_alone = is_of_products_alone;
     return row;
+}
+constexpr rule_facts with_aarch64(operators of, rule_facts row) {
+    row.is_of_aarch64 = true;
+    return with(of, row);
 }
 
 constexpr auto left_of_q31 = shift_form::left_of_q31;
@@ -188,10 +195,10 @@ inline constexpr rule_facts table[] = {
                           {real_steps::f64_product, least, infinity, "positive and finite", false}),
     with(ops::xnnpack,
          in_f32(rules::xnnpack_f32,       "xnnpack_f32", {true, true, false, false, false,          true})),
-    with(ops::xnnpack, in_fixed_point(rules::xnnpack_rndnu, "xnnpack_rndnu",
+    with_aarch64(ops::xnnpack, in_fixed_point(rules::xnnpack_rndnu, "xnnpack_rndnu",
                           {right,        one_shift, up,   none,       saturates, 1 << 23, (1 << 24) - 1, 16, 55, false, true, from::f32_bits})),
-    in_fixed_point(rules::ruy_2step, "ruy_2step",
-                          {left_of_q31,  two_steps, up,   wraps,      wraps,     0, high,           -31, 30, false, false, from::q31}),
+    with_aarch64(ops::litert_neon, in_fixed_point(rules::ruy_2step, "ruy_2step",
+                          {left_of_q31,  two_steps, up,   wraps,      wraps,     0, high,           -31, 30, false, false, from::q31})),
     in_fixed_point(rules::half_away_1step, "half_away_1step",
                           {left_of_q31,  one_shift, away, none,       wraps,     0, high,           -31, 30, false, false, from::q31}),
     with_real_scale(rules::f64_half_away, "f64_half_away",
@@ -241,6 +248,9 @@ constexpr bool is_ort(requantization_rule rule) { return operators_of(rule) == o
 constexpr bool is_tflite(requantization_rule rule) { return operators_of(rule) == operators::tflite; }
 constexpr bool is_xnnpack(requantization_rule rule) { return operators_of(rule) == operators::xnnpack; }
 constexpr bool is_snps_caffe(requantization_rule rule) { return operators_of(rule) == operators::snps_caffe; }
+constexpr bool is_litert_neon(requantization_rule rule) {
+    return operators_of(rule) == operators::litert_neon;
+}
 /// f32 without scales of the arguments.
 constexpr bool is_plain_f32(requantization_rule rule) { return operators_of(rule) == operators::reals; }
 

@@ -11,6 +11,21 @@
 
 namespace octet::impl {
 
+softmax_form softmax_form_of(const softmax_problem &p) {
+    switch (operators_of(p.out_stage.rule)) {
+    case operators::tflite:
+        return softmax_form::tflite;
+    case operators::xnnpack:
+        return softmax_form::litert;
+    case operators::litert_neon:
+        return softmax_form::litert_16;
+    case operators::onnxruntime:
+        return is_ort_of_reals(p) ? softmax_form::f32 : softmax_form::ort;
+    default:
+        return softmax_form::f32;
+    }
+}
+
 softmax_table<std::int32_t> tflite_exponentials(const softmax_problem &p) {
     constexpr int integer_bits = 5; // arguments of exp: Q5.26
     constexpr dim_t max_scaled = ((dim_t{1} << integer_bits) - 1) << (31 - integer_bits);
@@ -61,7 +76,24 @@ softmax_table<float> litert_exponentials(const softmax_problem &p) {
 }
 
 float litert_softmax_half(const softmax_problem &p) {
-    return p.dst.data_type == data_type::s8 ? std::nextafter(0.5f, 0.f) : 0.5f;
+    const bool adds_half = p.dst.data_type == data_type::u8 && !facts_of(p.out_stage.rule).is_of_aarch64;
+    return adds_half ? 0.5f : std::nextafter(0.5f, 0.f);
+}
+
+softmax_table<std::int32_t> litert_16_bit_exponentials(const softmax_problem &p) {
+    softmax_table<std::int32_t> table;
+    for (int d = 0; d < 256; d++) {
+        const auto e =
+            static_cast<float>(std::exp(static_cast<double>(p.src_scale * static_cast<float>(-d))));
+        const double in_16_bits = static_cast<double>(e * 65535.f) + 0.5;
+        table[static_cast<std::size_t>(d)] = static_cast<std::int32_t>(std::min(in_16_bits, 65535.));
+    }
+    return table;
+}
+
+fixed_point_multiplier litert_16_bit_share(const softmax_problem &p, std::int32_t sum) {
+    const float share = 1.f / (static_cast<float>(sum) * p.dst_scale);
+    return from_double(requantization_rule::tflite_2step, static_cast<double>(share));
 }
 
 algorithm exponential_of(const softmax_problem &p) {

@@ -11,6 +11,16 @@
 
 namespace octet::impl {
 
+/// Whose softmax a problem is.
+enum class softmax_form {
+    tflite,    ///< tflite rules: fixed point
+    ort,       ///< ort_f32 of codes: a table of floats, in proportion to the row's length
+    litert,    ///< xnnpack rules: a table of floats
+    litert_16, ///< ruy_2step: a table of 16 bits and fixed point
+    f32        ///< f32 rules, and ort_f32 of floats
+};
+softmax_form softmax_form_of(const softmax_problem &p);
+
 template <typename T> using softmax_table = std::array<T, 256>; ///< by d
 
 constexpr int softmax_sum_integer_bits = 12; ///< tflite rules: sums are Q12.19
@@ -28,10 +38,17 @@ float ort_softmax_multiplier(const softmax_problem &p);
 /// Whether products of the two are too large for f32, as in rows of few codes, or quotients for s32.
 bool ort_softmax_overflows(const softmax_problem &p);
 
-/// xnnpack_f32: exp(-d * scale) in f32. Codes are exponential * (1 / (sum * dst_scale)), plus this half and cut off, below the zero
-/// point's distance from the highest code. The number before 1/2 is as good for ties of s8 as 1/2, and better for itself.
+/// litert: exp(-d * scale) in f32. Codes are exponential * (1 / (sum * dst_scale)), plus this half and cut off, below the zero
+/// point's distance from the highest code. The number before 1/2 rounds halves away from zero; 1/2 itself, which x86 adds to
+/// what becomes u8, takes that number up as well.
 softmax_table<float> litert_exponentials(const softmax_problem &p);
 float litert_softmax_half(const softmax_problem &p);
+
+/// litert_16: exp(-d * scale) in 1/65535, of which rows as long as this one add up in 32 bits; what exponentials of a row are
+/// multiplied by.
+softmax_table<std::int32_t> litert_16_bit_exponentials(const softmax_problem &p);
+constexpr dim_t most_16_bit_exponentials = 32768;
+fixed_point_multiplier litert_16_bit_share(const softmax_problem &p, std::int32_t sum);
 
 /// ort_f32 on floats: as the f32 rules, but for ONNX Runtime's exponential and order of lanes.
 inline bool is_ort_of_reals(const softmax_problem &p) {

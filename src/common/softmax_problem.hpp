@@ -11,8 +11,8 @@ struct softmax_problem {
     int axis = 0;
     bool is_log = false;                    ///< f32 rules
     fixed_point_multiplier multiplier;      ///< tflite rules
-    float src_scale = 1.f, dst_scale = 1.f; ///< ort_f32
-    std::int32_t dst_zero_point = 0;        ///< ort_f32
+    float src_scale = 1.f, dst_scale = 1.f; ///< ort_f32, LiteRT's rules
+    std::int32_t dst_zero_point = 0;        ///< likewise
     epilogue out_stage;                     ///< its rule decides; f32 rules also use the rest
 };
 

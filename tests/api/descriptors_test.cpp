@@ -229,6 +229,40 @@ TEST(softmax_desc, refuses_wrong_requests) {
     expect_unimplemented(r, {"softmax: src has type f32"});
 }
 
+TEST(softmax_desc, of_litert_refuses_wrong_requests) {
+    const auto request = [](rule by, float src, float dst, std::int32_t zero_point) {
+        softmax_request r;
+        r.attr = {};
+        r.attr.set_requantization(by);
+        r.attr.set_scales(OCTET_ARG_SRC, 0, {src});
+        r.attr.set_scales(OCTET_ARG_DST, 0, {dst});
+        r.attr.set_zero_points(OCTET_ARG_DST, 0, {zero_point});
+        return r;
+    };
+    for (const rule by : {rule::xnnpack_f32, rule::xnnpack_rndnu, rule::ruy_2step}) {
+        EXPECT_TRUE(request(by, 0.1f, 1.f / 256, -128)()) << to_string(by);
+        expect_invalid(request(by, 0.1f, 1.f / 256, 128),
+                       {"softmax: the zero point of dst is 128", "allowed: -128 to 127"});
+        expect_invalid(request(by, 0.1f, 0.f, -128), {"softmax: ", "scale", "allowed: positive"});
+        softmax_request r = request(by, 0.1f, 1.f / 256, -128);
+        r.attr.set_input_multiplier(OCTET_ARG_SRC, {1 << 30, 0, 0});
+        expect_unimplemented(r, {"softmax: multipliers with rule ", to_string(by)});
+    }
+    softmax_request wide = request(rule::xnnpack_rndnu, 0.1f, 1.f / 65536, -32768);
+    wide.dst = plain({4, 10}, dt::s16);
+    EXPECT_TRUE(wide());
+    wide = request(rule::ruy_2step, 0.1f, 1.f / 65536, -32768);
+    wide.dst = plain({4, 10}, dt::s16);
+    expect_unimplemented(wide, {"softmax: dst has type s16"});
+    softmax_request longest = request(rule::ruy_2step, 0.1f, 1.f / 256, -128);
+    longest.src = longest.dst = plain({1, 32768}, dt::s8);
+    EXPECT_TRUE(longest());
+    longest.src = longest.dst = plain({1, 32769}, dt::s8);
+    expect_unimplemented(longest, {"softmax: rows of 32769 codes with rule ruy_2step", "up to 32768"});
+    expect_unimplemented(request(rule::ruy_2step, 0.1f, 0x1p-31f, -128),
+                         {"a scale of dst of ", "2^-30 and more"});
+}
+
 // ---- empty handles
 
 TEST(empty_handles, are_refused_by_name) {

@@ -96,6 +96,8 @@ TEST(eltwise_desc, refuses_wrong_requests) {
     r.alg = algorithm::eltwise_mish;
     r.attr = with_scales(rule::tflite_2step, {OCTET_ARG_SRC});
     expect_unimplemented(r, {"rule tflite_2step with this algorithm", "relu, bounded_relu"});
+    r.attr = with_scales(rule::ruy_2step, {OCTET_ARG_SRC, OCTET_ARG_DST});
+    expect_unimplemented(r, {"rule ruy_2step with this algorithm", "implemented: hardswish"});
     r = {};
     r.src = r.dst = plain({2, 3, 4}, dt::s32);
     r.attr = with_scales(rule::tflite_2step, {OCTET_ARG_SRC, OCTET_ARG_DST});

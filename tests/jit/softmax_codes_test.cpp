@@ -28,7 +28,7 @@ std::uint8_t expected(const softmax_codes_spec &spec, const softmax_exponentials
         const std::uint64_t product = std::uint64_t{e.by_distance[d]} * numbers.number[row];
         y = (product + (1u << 30) + (std::uint64_t{1} << (31 + numbers.shift[row]))) >>
             (32 + numbers.shift[row]);
-        y = std::min<std::uint64_t>(y, 255);
+        y = std::min<std::uint64_t>(y, 200);
     } else {
         float numerator, denominator;
         std::memcpy(&numerator, &e.by_distance[d], sizeof numerator);

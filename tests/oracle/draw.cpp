@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oracle/arithmetic.hpp"
 #include "oracle/draw.hpp"
 
 namespace octet::oracle {
@@ -197,9 +198,12 @@ void draw_softmax(random_source &r, problem &p) {
         p.dst = draw_tensor_like(r, p.src, shape, r.pick({type::s8, type::u8, type::s16}));
         a.input_multipliers[OCTET_ARG_SRC] = draw_multiplier(r, a.rule, r.real(0.005, 0.3) * 67108864.);
     } else if (choice == 3) {
-        a.rule = rule::xnnpack_f32;
-        p.dst = draw_tensor_like(r, p.src, shape, t);
+        a.rule = r.pick({rule::xnnpack_f32, rule::xnnpack_rndnu, rule::ruy_2step});
+        const type to = a.rule != rule::ruy_2step && r.chance(20) ? type::s16 : t;
+        p.dst = draw_tensor_like(r, p.src, shape, to);
         set_scales(r, p, {OCTET_ARG_SRC});
+        set_scale(p, OCTET_ARG_DST, r.pick({1.f / 256, 1.f / 255, 1.f / 65536, r.real_f32(1e-4, 2)}));
+        set_zero_point(r, p, OCTET_ARG_DST, to);
     } else {
         a.rule = rule::ort_f32;
         p.dst = draw_tensor_like(r, p.src, shape, t);
@@ -247,8 +251,8 @@ void draw_resampling(random_source &r, problem &p) {
     attributes &a = p.attr;
     p.alg = r.pick({algorithm::resampling_nearest, algorithm::resampling_linear});
     a.rule = r.pick({rule::automatic, rule::f32, rule::f32, rule::tflite_2step, rule::tflite_single_rounding,
-                     rule::ort_f32, rule::caffe_double_round, rule::xnnpack_f32, rule::xnnpack_f32});
-    if (a.rule == rule::xnnpack_f32)
+                     rule::ort_f32, rule::caffe_double_round, rule::xnnpack_f32, rule::xnnpack_rndnu});
+    if (is_xnnpack(a.rule))
         p.alg = algorithm::resampling_linear;
     const bool codes = a.rule != rule::automatic && a.rule != rule::f32;
     const std::size_t rank = codes ? 2 : r.pick<std::size_t>({1, 2, 2, 3});
@@ -260,7 +264,7 @@ void draw_resampling(random_source &r, problem &p) {
             dst.push_back(r.between(1, 12));
         }
     } while (volume(src) > 8000 || volume(dst) > 8000);
-    if (codes && (is_tflite_rule(a.rule) || a.rule == rule::xnnpack_f32)) {
+    if (codes && (is_tflite_rule(a.rule) || is_xnnpack(a.rule))) {
         using c = resampling_coordinates;
         p.coordinates =
             p.alg == algorithm::resampling_nearest

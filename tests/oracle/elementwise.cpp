@@ -234,8 +234,8 @@ void ort_softmax(const problem &p, const softmax_row &row, expectation &e) {
     }
 }
 
-/// LiteRT's optimized kernel.
-void litert_softmax(const problem &p, const softmax_row &row, expectation &e) {
+/// LiteRT's optimized kernel: a table of floats.
+void litert_softmax(const problem &p, rule r, const softmax_row &row, expectation &e) {
     const float k = -scale_of(p, OCTET_ARG_SRC);
     std::vector<float> t;
     float sum = 0;
@@ -244,11 +244,33 @@ void litert_softmax(const problem &p, const softmax_row &row, expectation &e) {
         t.push_back(static_cast<float>(std::exp(static_cast<double>(argument))));
         sum = sum + t.back();
     }
-    const float part = sum * (1.f / 256), r = 1.f / part;
+    const bool adds_half = r == rule::xnnpack_f32 && p.dst.type() == data_type::u8;
+    const float part = sum * scale_of(p, OCTET_ARG_DST), reciprocal = 1.f / part;
     for (std::size_t j = 0; j < t.size(); j++) {
-        const float share = t[j] * r;
-        const double y = p.dst.type() == data_type::s8 ? std::round(static_cast<double>(share)) - 128
-                                                       : std::trunc(static_cast<double>(share + 0.5f));
+        const float share = t[j] * reciprocal;
+        const double y =
+            zero_point_of(p, OCTET_ARG_DST) + (adds_half ? std::trunc(static_cast<double>(share + 0.5f))
+                                                         : std::round(static_cast<double>(share)));
+        e.low[row.element[j]] = e.high[row.element[j]] = std::min(y, highest(p.dst.type()));
+    }
+}
+
+/// That of AArch64, as Clang compiles it: a table of 16 bits.
+void litert_16_bit_softmax(const problem &p, const softmax_row &row, expectation &e) {
+    std::vector<std::int32_t> t;
+    std::int32_t sum = 0;
+    for (const double x : row.x) {
+        const float argument = scale_of(p, OCTET_ARG_SRC) * static_cast<float>(x - row.largest),
+                    power = static_cast<float>(std::exp(static_cast<double>(argument))),
+                    wide = power * 65535.f;
+        t.push_back(static_cast<std::int32_t>(std::min(65535., std::trunc(static_cast<double>(wide) + 0.5))));
+        sum += t.back();
+    }
+    const float part = static_cast<float>(sum) * scale_of(p, OCTET_ARG_DST), share = 1.f / part;
+    const fixed_point_multiplier m = q31(rule::tflite_2step, static_cast<double>(share));
+    for (std::size_t j = 0; j < t.size(); j++) {
+        const double y = zero_point_of(p, OCTET_ARG_DST) +
+                         static_cast<double>(signed_fixed_point(rule::tflite_2step, t[j], m));
         e.low[row.element[j]] = e.high[row.element[j]] = std::min(y, highest(p.dst.type()));
     }
 }
@@ -293,8 +315,10 @@ void softmax(const problem &p, expectation &e) {
         }
         if (r == rule::ort_f32)
             return ort_softmax(p, row, e);
-        if (r == rule::xnnpack_f32)
-            return litert_softmax(p, row, e);
+        if (is_xnnpack(r))
+            return litert_softmax(p, r, row, e);
+        if (r == rule::ruy_2step)
+            return litert_16_bit_softmax(p, row, e);
         if (is_tflite(r))
             return tflite_softmax(p, r, row, e);
         std::vector<value> low, high;

@@ -42,14 +42,15 @@ dim_t nearest(const problem &p, rule r, dim_t i, dim_t in, dim_t out) {
 }
 
 /// XNNPACK's, with 11 bits of weight.
-neighbours xnnpack_linear(const problem &p, dim_t i, dim_t in, dim_t out) {
+neighbours xnnpack_linear(const problem &p, rule r, dim_t i, dim_t in, dim_t out) {
     using c = resampling_coordinates;
     const dim_t less = p.coordinates == c::align_corners && out > 1 ? 1 : 0;
     const float g = static_cast<float>(in - less) / static_cast<float>(out - less);
     float x = static_cast<float>(i) * g;
     if (p.coordinates == c::half_pixel) {
-        const float half = 0.5f * g;
-        x = std::max(x + (half - 0.5f), 0.f);
+        const float half = 0.5f * g, first = half - 0.5f, apart = x + first;
+        const bool is_of_arm = r == rule::xnnpack_rndnu; // compiled with multiply-and-add
+        x = std::max(is_of_arm ? std::fma(static_cast<float>(i), g, first) : apart, 0.f);
     }
     x = std::min(x, static_cast<float>(in - 1));
     const float low = std::trunc(x), weight = (x - low) * 2048.f;
@@ -68,7 +69,7 @@ std::int32_t xnnpack_mean(const double codes[4], std::int64_t w_row, std::int64_
 neighbours linear(const problem &p, rule r, dim_t i, dim_t in, dim_t out) {
     using c = resampling_coordinates;
     if (is_xnnpack(r))
-        return xnnpack_linear(p, i, in, out);
+        return xnnpack_linear(p, r, i, in, out);
     if (is_tflite(r)) {
         const bool aligned = p.coordinates == c::align_corners && out > 1;
         const std::int64_t g =

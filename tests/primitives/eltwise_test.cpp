@@ -188,6 +188,33 @@ TEST(eltwise, fixed_point_logistic_and_tanh_are_within_a_code_of_the_real_ones) 
     }
 }
 
+/// LiteRT's vectors of AArch64 differ in exact halves alone, which go up: three of 256 codes at these scales.
+TEST(eltwise, hardswish_of_aarch64_takes_halves_up) {
+    const auto codes_by = [](rule by) {
+        const memory::desc md({256}, data_type::s8, format_tag::x);
+        const memory src(md, cpu), dst(md, cpu);
+        for (int i = 0; i < 256; i++)
+            src.map_data<std::int8_t>()[i] = static_cast<std::int8_t>(i - 128);
+        primitive_attr attr;
+        attr.set_requantization(by);
+        attr.set_scales(OCTET_ARG_SRC, 0, {0x1p-7f});
+        attr.set_scales(OCTET_ARG_DST, 0, {0x1p-8f});
+        attr.set_zero_points(OCTET_ARG_SRC, 0, {-3});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {-3});
+        eltwise_forward({{prop_kind::forward_inference, algorithm::eltwise_hardswish, md, 0.f}, attr, cpu})
+            .execute(stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+        return std::vector<std::int8_t>(dst.map_data<std::int8_t>(), dst.map_data<std::int8_t>() + 256);
+    };
+    std::vector<std::int8_t> up = codes_by(rule::tflite_2step);
+    const int ties[][3] = {{-123, -86, -85}, {-75, -62, -61}, {-27, -26, -25}}; // code, away from zero, up
+    for (const auto &[code, away, result] : ties) {
+        std::int8_t &of_code = up[static_cast<std::size_t>(code + 128)];
+        EXPECT_EQ(of_code, away) << code;
+        of_code = static_cast<std::int8_t>(result);
+    }
+    EXPECT_EQ(codes_by(rule::ruy_2step), up);
+}
+
 /// What the kernels of TensorFlow Lite Micro give for all 256 codes (commit 90b983c2), as FNV-1a of the bytes: scales
 /// around 1, gates that saturate, shifts of 0, and of 16 bits and more.
 TEST(eltwise, hardswish_elu_and_abs_are_those_of_tflite_micro) {

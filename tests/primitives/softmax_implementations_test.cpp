@@ -34,12 +34,17 @@ memory::dims dims_of_rows(random_source &r, int &axis) {
     return dims;
 }
 
+/// Rules that stand for LiteRT's tables of exponentials.
+bool is_of_litert(rules rule) {
+    return rule == rules::xnnpack_f32 || rule == rules::xnnpack_rndnu || rule == rules::ruy_2step;
+}
+
 comparison random_integer_softmax(random_source &r) {
     int axis;
     const memory::dims dims = dims_of_rows(r, axis);
     const memory::dims strides = random_strides(r, dims);
-    const auto rule =
-        r.pick({rules::tflite_2step, rules::tflite_single_rounding, rules::ort_f32, rules::xnnpack_f32});
+    const auto rule = r.pick({rules::tflite_2step, rules::tflite_single_rounding, rules::ort_f32,
+                              rules::xnnpack_f32, rules::xnnpack_rndnu, rules::ruy_2step});
     const data_type from = random_code(r);
     data_type to = from;
     primitive_attr attr;
@@ -48,8 +53,15 @@ comparison random_integer_softmax(random_source &r) {
         attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.001f, 0.3f)});
         attr.set_scales(OCTET_ARG_DST, 0, {r.pick({1.f / 256, r.real(0.0001f, 0.1f)})});
         attr.set_zero_points(OCTET_ARG_DST, 0, {random_zero_point(r, to)});
-    } else if (rule == rules::xnnpack_f32) {
+    } else if (is_of_litert(rule)) {
+        if (rule != rules::ruy_2step && r.chance(20))
+            to = data_type::s16;
         attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.001f, 1.f)});
+        if (r.chance(50))
+            attr.set_scales(OCTET_ARG_DST, 0,
+                            {r.pick({1.f / 255, 0x1p-13f, 0x1p-14f, r.real(0.0001f, 9.f)})});
+        if (r.chance(50))
+            attr.set_zero_points(OCTET_ARG_DST, 0, {random_zero_point(r, to)});
     } else {
         to = r.pick({data_type::s8, data_type::u8, data_type::s16});
         const double scale = static_cast<double>(r.real(0.001f, 1.f));
@@ -107,7 +119,7 @@ comparison softmax_of_rows(random_source &r, dim_t rows, dim_t columns, requanti
         attr.set_scales(OCTET_ARG_SRC, 0, {scale});
         attr.set_scales(OCTET_ARG_DST, 0, {1.f / 256});
         attr.set_zero_points(OCTET_ARG_DST, 0, {random_zero_point(r, type)});
-    } else if (rule == rules::xnnpack_f32) {
+    } else if (is_of_litert(rule)) {
         attr.set_scales(OCTET_ARG_SRC, 0, {scale});
     } else if (rule == rules::tflite_2step) {
         attr.set_input_multiplier(OCTET_ARG_SRC, from_double(rule, static_cast<double>(scale) * 0x1p26));
@@ -122,7 +134,8 @@ comparison softmax_of_rows(random_source &r, dim_t rows, dim_t columns, requanti
 TEST(Softmax, RowsAndColumnsAroundBatchesEqualReference) {
     std::map<std::string, int> counts;
     random_source r(5300000);
-    for (const auto rule : {rules::f32, rules::tflite_2step, rules::ort_f32, rules::xnnpack_f32})
+    for (const auto rule : {rules::f32, rules::tflite_2step, rules::ort_f32, rules::xnnpack_f32,
+                            rules::xnnpack_rndnu, rules::ruy_2step})
         for (const dim_t rows : {1, 15, 16, 17, 63, 64, 65, 97})
             for (const dim_t columns : {1, 3, 4, 5, 16, 33, 63, 64, 65, 128, 130, 259})
                 compare_implementations(softmax_of_rows(r, rows, columns, rule), r, counts);

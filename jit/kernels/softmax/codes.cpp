@@ -131,10 +131,8 @@ void softmax_codes_kernel::four_results(const vec &to, int first) {
     }
     vpackssdw(to, to, b);
     vpackssdw(c, c, d);
-    if (spec_.results != softmax_results::fixed) {
-        vpminsw(to, to, limit_);
-        vpminsw(c, c, limit_);
-    }
+    vpminsw(to, to, limit_);
+    vpminsw(c, c, limit_);
     vpackuswb(to, to, c); // what overflowed is negative and becomes 0
     move(b, quarters_order());
     permute_dwords(to, b, to);

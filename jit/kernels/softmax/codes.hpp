@@ -54,7 +54,7 @@ struct softmax_codes_args {
     softmax_code_work *work;
     std::int64_t rows, columns;      ///< as many rows as there are numbers
     std::int64_t src_step, dst_step; ///< bytes from row to row
-    std::uint32_t limit;             ///< real, share: largest result, in both words
+    std::uint32_t limit;             ///< largest result, in both words
     std::uint32_t offset;            ///< added to each result, in the lowest byte
     float half;                      ///< share
 };
