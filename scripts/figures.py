@@ -36,7 +36,7 @@ HOMES = {
                   "jit/epilogue/post_ops.cpp"),
     "a level": ("include/octet/settings.hpp", "src/common/machine.hpp", "interop/onednn/library/settings.cpp", "tools/bench/limits.cpp",
                 "tools/bench/workload_onednn.cpp"),
-    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp", "src/network/profiles.cpp"),
+    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp", "src/network/profile_rows.hpp"),
 }
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 

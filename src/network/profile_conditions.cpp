@@ -75,9 +75,10 @@ bool product(const lowering &l) {
     if (!l.has_input(at.src) || !is_constant(l, at.filter))
         return false;
     const tensor &x = l.input(at.src), &w = l.input(at.filter), &y = l.result();
-    const bool has_bias = l.has_input(at.bias);
+    const bool has_bias = l.has_input(at.bias),
+               fits = has_bias ? is_constant(l, at.bias) && l.input(at.bias).quant.axis == 0 : !at.needs_bias;
     return is_activation(x) && is_activation(y) && x.type == y.type && w.type == x.type &&
-           has_delegated_scales(w, at.channel_axis) && (has_bias ? is_constant(l, at.bias) : !at.needs_bias);
+           has_delegated_scales(w, at.channel_axis) && fits;
 }
 
 bool u8_product(const lowering &l) { return l.result().type == data_type::u8 && product(l); }
@@ -121,7 +122,17 @@ bool leaky_relu(const lowering &l) {
 
 bool codes(const lowering &l) { return are_alike(l, 1); }
 bool s8_codes(const lowering &l) { return codes(l) && l.result().type == data_type::s8; }
-bool s16_result(const lowering &l) { return l.result().type == data_type::s16; }
+bool s8_result(const lowering &l) { return l.result().type == data_type::s8; }
+bool of_8_bits(const lowering &l) { return is_code(l.input(0).type) && is_code(l.result().type); }
+
+/// The file's own numbers decide: -3 and -2 are other axes to it.
+bool spatial_mean(const lowering &l) {
+    if (!codes(l) || !is_constant(l, 1) || l.input(0).dims.size() != 4 || l.integer("keep_dims", 0) == 0)
+        return false;
+    const std::vector<std::int64_t> axes = l.constant_integers(1);
+    return axes == std::vector<std::int64_t>{1, 2} || axes == std::vector<std::int64_t>{2, 1};
+}
+bool spatial_mean_of_s8(const lowering &l) { return spatial_mean(l) && s8_result(l); }
 bool constant_axes(const lowering &l) { return codes(l) && is_constant(l, 1); }
 
 bool max_pool(const lowering &l) {

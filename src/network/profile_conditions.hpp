@@ -26,7 +26,10 @@ bool requantize(const lowering &l);
 bool leaky_relu(const lowering &l);
 bool codes(const lowering &l);
 bool s8_codes(const lowering &l);
-bool s16_result(const lowering &l);
+bool s8_result(const lowering &l);
+bool of_8_bits(const lowering &l);
+bool spatial_mean(const lowering &l);
+bool spatial_mean_of_s8(const lowering &l);
 bool constant_axes(const lowering &l);
 bool max_pool(const lowering &l);
 bool constant_size(const lowering &l);
@@ -35,10 +38,12 @@ bool u8_of_other_scales(const lowering &l);
 } // namespace conditions
 
 inline constexpr named_condition delegated_product{
-    "constant filter and bias; s8: filter zero points 0, one scale or one per output channel; u8: one scale; "
+    "constant filter and bias, the bias quantized along dimension 0; s8: filter zero points 0, one scale or "
+    "one per output channel; u8: one scale; "
     "CONV_2D, DEPTHWISE_CONV_2D: with a bias",
     conditions::product},
-    delegated_u8_product{"u8, constant filter and bias, one scale; CONV_2D, DEPTHWISE_CONV_2D: with a bias",
+    delegated_u8_product{"u8, constant filter and bias, the bias quantized along dimension 0, one scale; "
+                         "CONV_2D, DEPTHWISE_CONV_2D: with a bias",
                          conditions::u8_product},
     delegated_matmul{"both s8, zero point of the right one 0", conditions::matmul},
     delegated_sum{"2^-10 <= s_i / s_y < 2^8 for both", conditions::sum},
@@ -51,7 +56,10 @@ inline constexpr named_condition delegated_product{
                          "magnitude",
                          conditions::leaky_relu},
     delegated_codes{"one scale per tensor", conditions::codes}, delegated_s8{"s8", conditions::s8_codes},
-    to_s16{"s16 result", conditions::s16_result}, constant_axes{"constant axes", conditions::constant_axes},
+    to_s8{"s8 result", conditions::s8_result}, of_8_bits{"s8, u8 to s8, u8", conditions::of_8_bits},
+    spatial_mean{"4 dimensions, axes 1 and 2, kept", conditions::spatial_mean},
+    spatial_mean_of_s8{"s8, 4 dimensions, axes 1 and 2, kept", conditions::spatial_mean_of_s8},
+    constant_axes{"constant axes", conditions::constant_axes},
     delegated_max_pool{"equal quantization, strides not above the kernel", conditions::max_pool},
     constant_size{"equal quantization, constant size", conditions::constant_size},
     u8_of_other_scales{"u8, not all of one quantization", conditions::u8_of_other_scales};

@@ -3,7 +3,7 @@
 // The runtimes that networks of TFLite can run under, as rows: operator, condition on its tensors, and what the runtime
 // computes there. The first row of an operator whose condition holds counts, so a runtime's delegate comes before what
 // takes the rest. Nothing else decides which arithmetic a node has. To add a runtime: a bit of `runs_in`, its line in
-// `runtimes`, its rows (profiles.cpp). Libraries whose contracts have no network (oneDNN, PyTorch) are rows of the same
+// `runtimes`, its rows (profile_rows.hpp). Libraries whose contracts have no network (oneDNN, PyTorch) are rows of the same
 // table that nothing lowers.
 
 #include <string>
@@ -22,6 +22,9 @@ const runtime *find_runtime(const std::string &name, const std::string &framewor
 /// The runtime that a whole graph gets: where its delegate first takes a node and then fails, all nodes fall to what takes
 /// the rest. `at` gives a node's lowering.
 const runtime &runtime_of(const runtime &r, const graph &g, const std::function<lowering(std::size_t)> &at);
+
+/// Whether the runtime computes elements of the node's result otherwise than others, by their place. Such a node is joined to none.
+bool depends_on_place(const runtime *r, const lowering &node);
 
 /// Lowers a node as the runtime computes it; without a runtime (null) by the operator's own contract. Throws
 /// `unimplemented`, with condition and substitute, where the runtime's arithmetic is not known.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "match/finder.hpp"
+#include "match/networks.hpp"
 #include "model/tflite_builder.hpp"
 #include "octet/network.hpp"
 
@@ -64,6 +65,40 @@ TEST_F(ModelSubject, IsNamedByTheRuleThatItRunsUnder) {
         for (const char *other : {"tflite_2step", "ort_f32", "f32"})
             EXPECT_EQ(has(other), std::string(other) == to_string(rule)) << other;
     }
+}
+
+/// Little cores of AArch64 have no contract for products of u8 codes: each profile that has one stands in.
+TEST(MatchNetwork, TriesEachSubstituteForWhatHasNoContract) {
+    model::graph g;
+    g.framework = "tflite";
+    for (const char *name : {"x", "w", "y"}) {
+        model::tensor t;
+        t.name = name;
+        t.type = data_type::u8;
+        t.dims = {1, 1};
+        t.quant = {{1.f}, {0}, 0};
+        g.tensors.push_back(t);
+    }
+    g.tensors[1].is_constant = true;
+    g.tensors[1].data = std::vector<std::uint8_t>{1};
+    g.inputs = {0};
+    g.outputs = {2};
+    g.nodes.push_back({"FULLY_CONNECTED", {0, 1}, {2}, {{"activation", std::string("NONE")}}});
+    const match::values seven = match::values_of("x", data_type::u8, {1, 1}, match::codes{7});
+    const auto all = match::match_network(g, {seven}, {{2, seven}});
+    const auto of = [&](const std::string &name) {
+        return std::find_if(all.begin(), all.end(), [&](const auto &m) { return m.name == name; });
+    };
+    const auto alone = of("litert-2026.08-arm64-a53"),
+               with = of("litert-2026.08-arm64-a53+litert-2026.08-x86");
+    ASSERT_NE(alone, all.end());
+    EXPECT_NE(alone->refused.find("has no contract for FULLY_CONNECTED"), std::string::npos)
+        << alone->refused;
+    ASSERT_NE(with, all.end());
+    EXPECT_EQ(with->substituted, alone->refused);
+    EXPECT_EQ(with->compared, 1u);
+    EXPECT_EQ(with->different, 0u);
+    EXPECT_EQ(of("litert-2026.08-arm64-a53+exact-f32"), all.end()) << "it has no products of codes";
 }
 
 } // namespace

@@ -41,6 +41,21 @@ TEST_F(CheckSharedTest, LitertOperators) {
     }
 }
 
+/// LiteRT of AArch64 as Clang and GCC compile it, at every level. Little cores have another product of u8 codes, which is refused.
+TEST_F(CheckSharedTest, LitertOperatorsOfArm) {
+    for (const cpu_isa level : get_available_cpu_isas()) {
+        options opt;
+        opt.isa = to_string(level);
+        for (const char *profile : {"litert-2026.08-arm64", "litert-2026.08-arm64-gcc"}) {
+            opt.profile = profile;
+            EXPECT_TRUE(check_shared("vectors/litert_arm64_ops.json", opt)) << opt.isa << '\n' << output;
+            EXPECT_EQ(last_line(), "255 passed, 0 failed") << opt.isa << ' ' << profile;
+        }
+        opt.profile = "litert-2026.08-arm64-a53";
+        EXPECT_TRUE(check_shared("vectors/litert_arm64_ops.json", opt)) << opt.isa << '\n' << output;
+    }
+}
+
 TEST_F(CheckSharedTest, OrtOperators) {
     EXPECT_TRUE(check_shared("vectors/ort_ops.json")) << output;
     EXPECT_EQ(last_line(), "214 passed, 0 failed");

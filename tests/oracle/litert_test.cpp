@@ -1,4 +1,4 @@
-// Networks of one operator under the profile of LiteRT's default runtime on x86 have the specified bytes at every level. A failure prints
+// Networks of one operator under LiteRT's profiles have the specified bytes at every level. A failure prints
 // seed:number, which OCTET_ORACLE_NETWORK asks for alone.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ std::vector<std::uint8_t> bytes_of(const numbers &t) {
         std::memcpy(bytes.data(), t.reals.data(), bytes.size());
     } else {
         for (const std::int32_t q : t.codes)
-            bytes.push_back(static_cast<std::uint8_t>(q));
+            for (std::size_t b = 0; b < memory::data_type_size(t.type); b++)
+                bytes.push_back(static_cast<std::uint8_t>(static_cast<std::uint32_t>(q) >> 8 * b));
     }
     return bytes;
 }
@@ -36,7 +37,9 @@ model::graph graph_of(const one_operator &o) {
         made.name = "t" + std::to_string(g.tensors.size());
         made.type = t.type;
         made.dims = t.shape;
-        if (t.type == data_type::s8 || t.type == data_type::u8)
+        if (!t.scales.empty())
+            made.quant = {t.scales, std::vector<std::int32_t>(t.scales.size()), t.axis};
+        else if (t.type != data_type::f32 && t.type != data_type::s32)
             made.quant = {{t.scale}, {t.zero}, 0};
         made.is_constant = is_constant;
         if (is_constant)
@@ -73,10 +76,10 @@ std::string check(const one_operator &o) {
     const std::vector<std::uint8_t> right = bytes_of(o.output);
     for (const cpu_isa level : get_available_cpu_isas()) {
         set_max_cpu_isa(level);
-        const std::string where = o.op + " at level " + to_string(level) + ": ";
+        const std::string where = o.op + " under " + o.by.profile + " at level " + to_string(level) + ": ";
         try {
             network_options options;
-            options.profile = "litert-2026.08-x86";
+            options.profile = o.by.profile;
             network net(graph_of(o), options);
             std::size_t next = 0;
             for (std::size_t i = 0; i < o.inputs.size(); i++)

@@ -31,6 +31,7 @@ inline serve::server_options demo_options() {
 /// What the network itself says of rows of 64 codes.
 class digits_oracle {
 public:
+    explicit digits_oracle(const std::string &profile = "") : net_(make(profile)) {}
     std::string operator()(const std::string &codes) {
         std::string answers;
         for (std::size_t at = 0; at < codes.size(); at += 64) {
@@ -42,13 +43,14 @@ public:
     }
 
 private:
-    static network make() {
+    static network make(const std::string &profile) {
         const std::string bytes = serve::demo_model().bytes;
         network_options o;
         o.threads = 1;
+        o.profile = profile;
         return network(bytes.data(), bytes.size(), "digits", o);
     }
-    network net_ = make();
+    network net_;
 };
 
 inline std::string random_codes(std::minstd_rand &random, std::size_t rows) {

@@ -14,6 +14,7 @@ struct operator_record {
     std::string op;
     json_value params;
     std::vector<tensor_record> inputs, outputs;
+    std::vector<std::pair<std::string, tensor_record>> variants; ///< results of other builds, by their names
 };
 
 /// Empty, or the first recorded parameter that Octet derives differently, with both values.

@@ -1,6 +1,7 @@
 // Operator vectors of TensorFlow Lite: each case becomes a network of one node.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 
 #include "check/check.hpp"
 #include "check/tflite_derivations.hpp"
@@ -51,8 +52,27 @@ std::map<std::string, model::attribute> read_attributes(const json_value &params
     return attributes;
 }
 
+/// Other builds that a case may have results of, and under which profile they are right.
+constexpr struct {
+    const char *build, *profile;
+} builds[] = {
+    {"contraction_off", "litert-2026.08-arm64-gcc"},
+    {"gcc", "litert-2026.08-arm64-gcc"},
+    {"rndnu16", "litert-2026.08-arm64-a53"},
+};
+
+/// What the case holds for a profile: the result of its build where that differs.
+std::vector<tensor_record> outputs_under(const std::string &profile, const operator_record &r) {
+    const std::string name = find_profile(profile).name;
+    for (const auto &[build, result] : r.variants)
+        for (const auto &known : builds)
+            if (build == known.build && name == known.profile)
+                return {result};
+    return r.outputs;
+}
+
 /// Whose outputs a case holds, each with the profile that gives them. Cases of LiteRT's default runtime say which of its
-/// kernels made them, and have a second output where AArch64 gives other codes.
+/// kernels made them, and may have a second output where AArch64 gives other codes. It is of a build without contraction.
 std::vector<operator_case::expectation> expectations_of(const json_value &c, const operator_record &r,
                                                         const options &opt) {
     if (!c.has("path"))
@@ -60,24 +80,35 @@ std::vector<operator_case::expectation> expectations_of(const json_value &c, con
     const auto without_delegate = [&](std::string profile) { // a substitute stays
         return profile.insert(std::min(profile.find('+'), profile.size()), "-builtin");
     };
-    const std::string path = c["path"].text();
+    const std::string path = c["path"].text(),
+                      profile = opt.profile.empty() ? "litert-2026.08-x86" : opt.profile;
     if (path != "xnnpack" && path != "builtin")
         c["path"].fail("is '" + path + "', known: xnnpack, builtin");
     if (path == "builtin")
-        return {{without_delegate(opt.profile.empty() ? "litert-2026.08-x86" : opt.profile), r.outputs}};
+        return {{without_delegate(profile), outputs_under(profile, r)}};
     const std::vector<tensor_record> on_x86{r.outputs.begin(), r.outputs.begin() + 1},
         on_arm{r.outputs.end() - 1, r.outputs.end()};
     if (opt.profile.empty())
-        return {{"litert-2026.08-x86", on_x86}, {"litert-2026.08-arm64", on_arm}};
-    return {{opt.profile, find_profile(opt.profile).name == "litert-2026.08-arm64" ? on_arm : on_x86}};
+        return {{profile, on_x86}, {"litert-2026.08-arm64-gcc", on_arm}};
+    if (r.outputs.size() > 1)
+        return {{profile, find_profile(profile).name.find("-arm64") != std::string::npos ? on_arm : on_x86}};
+    return {{profile, outputs_under(profile, r)}};
 }
 
 operator_record read_record(const json_value &c, const std::vector<std::uint8_t> &blob) {
-    operator_record r{c["op"].text(), c["params"], {}, {}};
+    operator_record r{c["op"].text(), c["params"], {}, {}, {}};
     for (const json_value &input : c["inputs"].items())
         r.inputs.push_back(read_tensor(input, blob));
     for (const json_value &output : c["outputs"].items())
         r.outputs.push_back(read_tensor(output, blob));
+    if (c.has("variants"))
+        for (const json_value &result : c["variants"].items()) {
+            const std::string build = result["build"].text();
+            if (std::none_of(std::begin(builds), std::end(builds),
+                             [&](const auto &b) { return build == b.build; }))
+                result["build"].fail("is '" + build + "', known: contraction_off, gcc, rndnu16");
+            r.variants.emplace_back(build, read_tensor(result, blob));
+        }
     return r;
 }
 

@@ -17,10 +17,17 @@ namespace octet::model {
 
 constexpr prop_kind inference = prop_kind::forward_inference; ///< of every primitive that a network makes
 
+/// Elements of a result that a kernel takes together, by vectors; those behind the last whole group have scalar code.
+struct element_groups {
+    dim_t size = 0;             ///< 0: all elements have one code
+    bool is_by_channel = false; ///< counted in each pixel, else in the whole tensor
+};
+
 /// What a profile says of a node's numbers (network/profiles.hpp).
 struct contract {
     requantization_rule rule;
-    std::optional<scale_derivation> derivation; ///< unless it is that of the operator's own lowering
+    std::optional<scale_derivation> derivation = {}; ///< unless it is that of the operator's own lowering
+    element_groups groups = {}; ///< whose elements `rule` is of; behind them it is TFLite's
 };
 
 class lowering;
@@ -47,6 +54,12 @@ public:
     /// The rule of the node's contract; without one `otherwise`.
     requantization_rule rule_or(requantization_rule otherwise) const {
         return contract_ ? contract_->rule : otherwise;
+    }
+    /// What is computed by the place of an element; ops/tflite/groups.hpp.
+    element_groups groups() const { return contract_ ? contract_->groups : element_groups{}; }
+    /// This lowering with a rule for all elements.
+    lowering ruled_by(requantization_rule rule) const {
+        return under({rule, contract_ ? contract_->derivation : std::nullopt}, contract_of_);
     }
     scale_derivation derivation_or(scale_derivation otherwise) const {
         return contract_ ? contract_->derivation.value_or(otherwise) : otherwise;

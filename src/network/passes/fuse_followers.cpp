@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "network/graph/graph_editor.hpp"
 #include "network/operators.hpp"
@@ -13,11 +14,12 @@ namespace {
 
 class follower_fusion {
 public:
-    explicit follower_fusion(graph &g) : framework_(g.framework), e_(g) {}
+    follower_fusion(graph &g, std::vector<bool> stay_alone)
+        : framework_(g.framework), stay_alone_(std::move(stay_alone)), e_(g) {}
 
     void run() {
         for (int i = 0; i < static_cast<int>(e_.node_count()); i++) {
-            if (e_.is_removed(i) || e_.at(i).outputs.size() != 1)
+            if (e_.is_removed(i) || stays_alone(i) || e_.at(i).outputs.size() != 1)
                 continue;
             const operator_facts &facts = facts_of_node(i);
             if (facts.fusion == fusion_part::pointwise)
@@ -33,6 +35,7 @@ private:
     int input(int i, std::size_t k) const { return k < e_.at(i).inputs.size() ? e_.at(i).inputs[k] : -1; }
 
     const operator_facts &facts_of_node(int i) const { return facts_of(framework_, e_.at(i).op); }
+    bool stays_alone(int i) const { return stay_alone_[static_cast<std::size_t>(i)]; }
     bool is_aliased_or_persistent(int i) const {
         return facts_of_node(i).buffers == buffer_use::aliased_or_persistent;
     }
@@ -40,8 +43,8 @@ private:
     /// The accumulating node that writes a tensor of codes which node `reader` alone reads; -1.
     int accumulator_of(int t, int reader) const {
         const int host = e_.producer(t);
-        const bool fits = host >= 0 && e_.only_consumer(t) == reader && is_code(at(t).type) &&
-                          e_.at(host).outputs.size() == 1 &&
+        const bool fits = host >= 0 && !stays_alone(host) && e_.only_consumer(t) == reader &&
+                          is_code(at(t).type) && e_.at(host).outputs.size() == 1 &&
                           facts_of_node(host).fusion == fusion_part::accumulates;
         return fits ? host : -1;
     }
@@ -125,15 +128,16 @@ private:
     }
 
     const std::string framework_;
+    const std::vector<bool> stay_alone_;
     graph_editor e_;
     std::map<int, int> overwritten_at_; ///< tensors whose buffer a sum took, and the sum's place
 };
 
 } // namespace
 
-void fuse_followers(graph &g, requantization_rule rule) {
+void fuse_followers(graph &g, requantization_rule rule, std::vector<bool> stay_alone) {
     if (rounds_before_zero_point(rule))
-        follower_fusion(g).run();
+        follower_fusion(g, std::move(stay_alone)).run();
 }
 
 } // namespace octet::model

@@ -3,6 +3,8 @@
 // Joining operators before a network is lowered, where every byte of its outputs stays the same. Tensors
 // between fused operators vanish.
 
+#include <vector>
+
 #include "network/graph/graph.hpp"
 
 namespace octet::model {
@@ -17,8 +19,8 @@ void fuse_padding(graph &g);
 ///   - the addition of another tensor that nobody reads later, in that tensor's buffer.
 ///
 /// Comes after all other passes, since it reads layouts and the order of nodes. Does nothing under a rule
-/// whose post-ops see values that are not yet codes.
-void fuse_followers(graph &g, requantization_rule rule);
+/// whose post-ops see values that are not yet codes, and leaves the nodes alone that `stay_alone` tells by their number.
+void fuse_followers(graph &g, requantization_rule rule, std::vector<bool> stay_alone);
 
 /// Behind a product of matrices or a float convolution, functions and operators with a second tensor of one number
 /// per channel, or of the result's shape, become post-ops. Comes after layouts are assigned.

@@ -129,36 +129,6 @@ void drop_empty_results(graph &g) {
     g.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }
 
-/// Returns what ONNX Runtime's transformers did.
-ort_history apply_passes(graph &g, const network_options &options) {
-    listed_operators(g.framework); // refuses an unknown framework
-    check_graph(g);
-    for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
-        g.nodes[i].number = node_number(g, i);
-    const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
-    ort_history transformed;
-    const sized_constants from_sizes = fold_integers(g);
-    if (is_onnx) {
-        const evaluator within_limit = limited(options.memory_limit);
-        transformed = transform_as_onnx_runtime(g, within_limit, from_sizes, options.qdq_is_int8_allowed);
-        use_octet_operators(g, within_limit);
-        note_quantization(g);
-        if (options.single_rows_alone)
-            note_single_rows(g);
-    }
-    drop_empty_results(g);
-    check_lowerings(g);
-    if (options.fusion)
-        fuse_padding(g);
-    if (is_onnx)
-        assign_layouts(g);
-    if (options.fusion)
-        fuse_followers(g, options.rule);
-    if (options.fusion && is_onnx)
-        fuse_floats(g);
-    return transformed;
-}
-
 /// Tells the caller how far it is. Lowering and the jobs it leaves take half the time each, as far as one can say.
 class progress {
 public:
@@ -205,6 +175,10 @@ public:
         return on_behalf_of(g_, i, [&] { return lower_under(under_, of(i)); });
     }
 
+    bool is_by_place(std::size_t i) {
+        return on_behalf_of(g_, i, [&] { return depends_on_place(under_, of(i)); });
+    }
+
 private:
     lowering of(std::size_t i) { return lowering(g_.nodes[i], g_, parts.buffers, cpu_, rule_, evaluating_); }
 
@@ -223,6 +197,48 @@ public:
         tensor_buffers buffers;
     } parts;
 };
+
+/// Which nodes compute elements by their place, under a profile.
+std::vector<bool> nodes_by_place(const graph &g, const network_options &options) {
+    std::vector<bool> are(g.nodes.size());
+    if (options.profile.empty())
+        return are;
+    packed_weights none;
+    node_lowerings lowerings(g, options, none, jobs::start::at_finish); // which does not come
+    for (std::size_t i = 0; i < are.size(); i++)
+        are[i] = lowerings.is_by_place(i);
+    return are;
+}
+
+/// Returns what ONNX Runtime's transformers did.
+ort_history apply_passes(graph &g, const network_options &options) {
+    listed_operators(g.framework); // refuses an unknown framework
+    check_graph(g);
+    for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
+        g.nodes[i].number = node_number(g, i);
+    const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
+    ort_history transformed;
+    const sized_constants from_sizes = fold_integers(g);
+    if (is_onnx) {
+        const evaluator within_limit = limited(options.memory_limit);
+        transformed = transform_as_onnx_runtime(g, within_limit, from_sizes, options.qdq_is_int8_allowed);
+        use_octet_operators(g, within_limit);
+        note_quantization(g);
+        if (options.single_rows_alone)
+            note_single_rows(g);
+    }
+    drop_empty_results(g);
+    check_lowerings(g);
+    if (options.fusion)
+        fuse_padding(g);
+    if (is_onnx)
+        assign_layouts(g);
+    if (options.fusion)
+        fuse_followers(g, options.rule, nodes_by_place(g, options));
+    if (options.fusion && is_onnx)
+        fuse_floats(g);
+    return transformed;
+}
 
 /// Constants that primitives read as they are, and packed ones; a mapped file's pages come and go with use.
 std::size_t weight_bytes(const std::vector<buffer> &buffers, std::size_t packed) {

@@ -40,9 +40,11 @@ std::int32_t scaled_by_8_bits(std::int32_t x, std::int32_t m) { return (x * m + 
 /// XNNPACK's table of a function from f32 to f32: the zero point is added before rounding.
 template <typename Function> std::unique_ptr<step> xnnpack_table(const lowering &l, const Function &f) {
     const codes q(l);
+    const bool is_contracted = contracts(elementwise_rule(l));
     const float per_unit = 1.f / q.y.scale;
     return code_table(l, [&](std::int32_t code) {
-        const float real = f(q.real(code)) * per_unit + static_cast<float>(q.y.zero_point);
+        const float real =
+            product_plus(f(q.real(code)), per_unit, static_cast<float>(q.y.zero_point), is_contracted);
         return static_cast<std::int32_t>(nearest_even(std::clamp(real, -1024.f, 1024.f)));
     });
 }
@@ -125,19 +127,24 @@ std::unique_ptr<step> lower_litert_logistic(const lowering &l) {
 std::unique_ptr<step> lower_litert_tanh(const lowering &l) { return litert_table(l, tanh_of); }
 
 std::unique_ptr<step> lower_litert_softmax(const lowering &l) {
-    const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
+    const tensor &src = l.input(0, {data_type::s8, data_type::u8}),
+                 &dst = l.output({src.type, data_type::s16});
     need_output_dims(l, src.dims);
     const linear_codes x = per_tensor(src, "input 0"), y = per_tensor(dst, "the output");
     const float beta = l.real("beta");
-    const std::int32_t lowest = src.type == data_type::s8 ? -128 : 0;
-    if (y.scale != 1.f / 256 || y.zero_point != lowest)
+    // LiteRT itself asks for that much.
+    constexpr float per_code = 1.f / 256;
+    if (dst.type == data_type::s8 &&
+        (std::abs(y.scale - per_code) > 0.001f * per_code || y.zero_point != -128))
         refuse("the output has scale " + std::to_string(y.scale) + " and zero point " +
-               std::to_string(y.zero_point) + ", allowed are 1/256 and " + std::to_string(lowest));
+               std::to_string(y.zero_point) + ", allowed are 1/256, to a thousandth, and -128");
     if (!(beta > 0 && std::isfinite(beta)))
         refuse("beta is " + std::to_string(beta) + ", allowed are positive numbers");
     primitive_attr attr;
-    attr.set_requantization(xnnpack_rule);
+    attr.set_requantization(l.rule());
     attr.set_scales(OCTET_ARG_SRC, 0, {x.scale * beta});
+    attr.set_scales(OCTET_ARG_DST, 0, {y.scale});
+    attr.set_zero_points(OCTET_ARG_DST, 0, {y.zero_point});
     const memory::desc src_md = dense_desc(src), dst_md = dense_desc(dst);
     const softmax_forward::desc d(inference, src_md, dst_md, src_md.get_ndims() - 1);
     return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),

@@ -40,8 +40,9 @@ primitive_attr at_the_scale_of_the_output(const lowering &l, std::size_t i) {
     const float scale = x.scale * (1.f / y.scale), shift = static_cast<float>(-x.zero_point) * scale;
     if (x.scale == y.scale && x.zero_point == y.zero_point)
         return copy_attr(l.input(i).type);
+    const bool is_contracted = contracts(elementwise_rule(l));
     return table_attr(l.input(i).type, [&](std::int32_t code) {
-        const float nearest = std::round(static_cast<float>(code) * scale + shift);
+        const float nearest = std::round(product_plus(static_cast<float>(code), scale, shift, is_contracted));
         return static_cast<std::int32_t>(std::clamp(nearest, -1024.f, 1024.f)) + y.zero_point;
     });
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "network/ops/tflite/groups.hpp"
 #include "network/ops/tflite/tflite.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/tflite.hpp"
@@ -145,17 +146,27 @@ bias_argument make_bias(const lowering &l, const dot_roles &roles, dim_t channel
     return {d, is_real ? real_bias(l, roles, d) : l.input_buffer(roles.bias_input, d)};
 }
 
-std::unique_ptr<step> dot_step(const lowering &l, const dot_roles &roles, const primitive_desc_base &pd,
+/// A primitive descriptor by attributes.
+using make_product = std::function<primitive_desc_base(const primitive_attr &)>;
+
+template <typename Product> make_product products_of(const lowering &l, const typename Product::desc &d) {
+    return [&l, d](const primitive_attr &attr) {
+        return typename Product::primitive_desc(d, attr, l.get_engine());
+    };
+}
+
+std::unique_ptr<step> dot_step(const lowering &l, const dot_roles &roles, const make_product &make,
                                const memory::desc &src, const memory::desc &weights,
                                const bias_argument &bias, const memory::desc &dst) {
-    arguments args = {{OCTET_ARG_SRC, l.input_buffer(roles.src_input, src)},
-                      {OCTET_ARG_WEIGHTS, l.packed_input(weights_input, weights, pd.weights_desc())},
-                      {OCTET_ARG_DST, l.output_buffer(dst)}};
-    if (bias.buffer)
-        args[OCTET_ARG_BIAS] = bias.buffer;
-    auto result = std::make_unique<primitive_step>();
-    result->add(pd, std::move(args));
-    return result;
+    return step_in_groups(l, dst, [&](primitive_step &s, const lowering &by, const auto &to) {
+        const primitive_desc_base pd = make(make_attr(by, roles));
+        arguments args = {{OCTET_ARG_SRC, l.input_buffer(roles.src_input, src)},
+                          {OCTET_ARG_WEIGHTS, l.packed_input(weights_input, weights, pd.weights_desc())},
+                          {OCTET_ARG_DST, to()}};
+        if (bias.buffer)
+            args[OCTET_ARG_BIAS] = bias.buffer;
+        s.add(pd, std::move(args));
+    });
 }
 
 std::unique_ptr<step> convolution(const lowering &l, const memory::desc &weights, dim_t channels,
@@ -168,14 +179,13 @@ std::unique_ptr<step> convolution(const lowering &l, const memory::desc &weights
     const bool is_grouped = weights.get_ndims() == 5;
     const dot_roles roles = {convolution_derivation(src), 1 << 1, is_grouped ? (1 << 0) + (1 << 1) : 1 << 0,
                              channel_axis, l.text("activation", "NONE")};
-    const primitive_attr attr = make_attr(l, roles);
     const bias_argument bias = make_bias(l, roles, channels);
     const convolution_forward::desc d(
         prop_kind::forward_inference, algorithm::convolution_direct, nhwc_desc(src),
         planned_weights(weights, l.input(weights_input)), bias.desc, nhwc_desc(dst), {h.stride, w.stride},
         {h.dilation - 1, w.dilation - 1}, {h.padding_l, w.padding_l}, {h.padding_r, w.padding_r});
-    return dot_step(l, roles, convolution_forward::primitive_desc(d, attr, l.get_engine()), nhwc_desc(src),
-                    weights, bias, nhwc_desc(dst));
+    return dot_step(l, roles, products_of<convolution_forward>(l, d), nhwc_desc(src), weights, bias,
+                    nhwc_desc(dst));
 }
 
 std::unique_ptr<step> lower_conv_2d(const lowering &l) {
@@ -231,13 +241,12 @@ std::unique_ptr<step> lower_transpose_conv(const lowering &l) {
         padding_r.push_back((src.dims[i + 1] - 1) * w.stride + kernel[i] - w.padding_l - dst.dims[i + 1]);
     }
     const memory::desc weights_md({oc, ic, kernel[0], kernel[1]}, weights.type, format_tag::ohwi);
-    const primitive_attr attr = make_attr(l, roles);
     const bias_argument bias = make_bias(l, roles, oc);
     const deconvolution_forward::desc d(prop_kind::forward_inference, algorithm::deconvolution_direct,
                                         nhwc_desc(src), planned_weights(weights_md, weights), bias.desc,
                                         nhwc_desc(dst), strides, padding_l, padding_r);
-    return dot_step(l, roles, deconvolution_forward::primitive_desc(d, attr, l.get_engine()), nhwc_desc(src),
-                    weights_md, bias, nhwc_desc(dst));
+    return dot_step(l, roles, products_of<deconvolution_forward>(l, d), nhwc_desc(src), weights_md, bias,
+                    nhwc_desc(dst));
 }
 
 std::unique_ptr<step> lower_fully_connected(const lowering &l) {
@@ -260,12 +269,10 @@ std::unique_ptr<step> lower_fully_connected(const lowering &l) {
     const memory::desc src_md({rows, k}, src.type, format_tag::nc),
         dst_md({rows, oc}, dst.type, format_tag::nc);
     const memory::desc weights_md({oc, k}, weights.type, format_tag::oi);
-    const primitive_attr attr = make_attr(l, roles);
     const bias_argument bias = make_bias(l, roles, oc);
     const inner_product_forward::desc d(prop_kind::forward_inference, src_md,
                                         planned_weights(weights_md, weights), bias.desc, dst_md);
-    return dot_step(l, roles, inner_product_forward::primitive_desc(d, attr, l.get_engine()), src_md,
-                    weights_md, bias, dst_md);
+    return dot_step(l, roles, products_of<inner_product_forward>(l, d), src_md, weights_md, bias, dst_md);
 }
 
 std::unique_ptr<step> lower_batch_matmul(const lowering &l) {
@@ -281,10 +288,8 @@ std::unique_ptr<step> lower_batch_matmul(const lowering &l) {
         matrices_desc(weights.dims, weights.type, rank, l.integer("adj_y", 0) != 0);
     const memory::desc dst_md = matrices_desc(dst.dims, dst.type, rank, false);
     const dot_roles roles = {scale_derivation::tflite_f32prod, 0, 0, -1, "NONE"};
-    const primitive_attr attr = make_attr(l, roles);
     const matmul::desc d(src_md, planned_weights(weights_md, weights), dst_md);
-    return dot_step(l, roles, matmul::primitive_desc(d, attr, l.get_engine()), src_md, weights_md, {},
-                    dst_md);
+    return dot_step(l, roles, products_of<matmul>(l, d), src_md, weights_md, {}, dst_md);
 }
 
 // ---- Shapes, and whether rows of a batch stay apart

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/ops/tflite/groups.hpp"
 #include "network/ops/tflite/tflite.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/tflite.hpp"
@@ -62,12 +63,6 @@ void need_softmax_output(const tensor &dst) {
                (is_s16 ? "65536" : "256") + " and " + std::to_string(zero_point));
 }
 
-std::unique_ptr<step> reorder_step(const lowering &l, const primitive_attr &attr) {
-    need_output_dims(l, l.input(0).dims);
-    const buffer src = l.input_buffer(0), dst = l.output_buffer();
-    return one_step(reorder_desc(src, dst, attr), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
-}
-
 std::unique_ptr<step> lower_softmax(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8});
     const tensor &dst = l.output({data_type::s8, data_type::u8, data_type::s16});
@@ -86,11 +81,9 @@ std::unique_ptr<step> lower_softmax(const lowering &l) {
                     {{OCTET_ARG_SRC, l.input_buffer(0, src_md)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-std::unique_ptr<step> lower_quantize(const lowering &l) {
-    const tensor &src =
-        l.input(0, {data_type::f32, data_type::s8, data_type::u8, data_type::s16, data_type::s32});
-    const linear_codes y =
-        per_tensor(l.output({data_type::s8, data_type::u8, data_type::s16, data_type::s32}), "the output");
+primitive_attr quantize_attr(const lowering &l) {
+    const tensor &src = l.input(0);
+    const linear_codes y = per_tensor(l.output(), "the output");
     primitive_attr attr;
     if (src.type == data_type::f32) {
         attr.set_requantization(tflite_rule);
@@ -98,20 +91,34 @@ std::unique_ptr<step> lower_quantize(const lowering &l) {
     } else {
         const linear_codes x = per_tensor(src, "input 0");
         const double ratio = static_cast<double>(x.scale) / static_cast<double>(y.scale);
-        attr.set_requantization(tflite_rule, 0, {fixed_point(ratio)});
+        attr.set_requantization(elementwise_rule(l), 0, {from_double(elementwise_rule(l), ratio)});
         set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
     }
     set_zero_point(attr, OCTET_ARG_DST, y.zero_point);
-    return reorder_step(l, attr);
+    return attr;
+}
+
+std::unique_ptr<step> lower_quantize(const lowering &l) {
+    l.input(0, {data_type::f32, data_type::s8, data_type::u8, data_type::s16, data_type::s32});
+    l.output({data_type::s8, data_type::u8, data_type::s16, data_type::s32});
+    need_output_dims(l, l.input(0).dims);
+    const buffer src = l.input_buffer(0);
+    return step_in_groups(
+        l, l.output_buffer().get_desc(), [&](primitive_step &s, const lowering &by, const auto &to) {
+            const buffer dst = to();
+            s.add(reorder_desc(src, dst, quantize_attr(by)), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
+        });
 }
 
 std::unique_ptr<step> lower_dequantize(const lowering &l) {
     const linear_codes x = per_tensor(l.input(0, {data_type::s8, data_type::u8, data_type::s16}), "input 0");
     l.output({data_type::f32});
+    need_output_dims(l, l.input(0).dims);
     primitive_attr attr;
     attr.set_output_scales(0, {x.scale});
     set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
-    return reorder_step(l, attr);
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
+    return one_step(reorder_desc(src, dst, attr), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
 }
 
 using namespace row_words;

@@ -3,6 +3,7 @@
 // What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
 // name TFLite's own derivation, because its precision decides the last bit of a result.
 
+#include <cmath>
 #include <functional>
 
 #include "network/graph/operator_facts.hpp"
@@ -25,6 +26,14 @@ inline requantization_rule elementwise_rule(const lowering &l) { return l.rule_o
 constexpr requantization_rule xnnpack_rule = requantization_rule::xnnpack_f32;
 constexpr bool is_xnnpack(requantization_rule rule) {
     return rule == xnnpack_rule || rule == requantization_rule::xnnpack_rndnu;
+}
+
+/// Whether LiteRT and XNNPACK with this rule are built for AArch64 by a compiler that rounds a * b + c of floats once.
+constexpr bool contracts(requantization_rule rule) {
+    return rule == requantization_rule::xnnpack_rndnu || rule == requantization_rule::ruy_2step;
+}
+inline float product_plus(float a, float b, float c, bool is_contracted) {
+    return is_contracted ? std::fma(a, b, c) : a * b + c;
 }
 
 /// Codes that a tensor's type and a fused activation allow: RELU is [code of 0, highest], RELU6 [code of 0,
@@ -86,6 +95,9 @@ std::unique_ptr<step> lower_litert_tanh(const lowering &l);
 std::unique_ptr<step> lower_litert_relu6(const lowering &l);
 std::unique_ptr<step> lower_litert_concatenation(const lowering &l);
 std::unique_ptr<step> lower_litert_softmax(const lowering &l);
+std::unique_ptr<step> lower_litert_mean(const lowering &l);
+std::unique_ptr<step> lower_litert_sum(const lowering &l);
+std::unique_ptr<step> lower_litert_hard_swish(const lowering &l);
 std::unique_ptr<step> lower_litert_sub(const lowering &l);
 std::unique_ptr<step> lower_litert_mul(const lowering &l);
 std::unique_ptr<step> lower_litert_prelu(const lowering &l);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "network/ops/tflite/groups.hpp"
 #include "network/ops/tflite/tflite.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/tflite.hpp"
@@ -78,6 +79,22 @@ std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l) {
 }
 
 } // namespace
+
+/// On AArch64 as on other machines, rounded by the place of an element.
+std::unique_ptr<step> lower_litert_hard_swish(const lowering &l) {
+    need_output_dims(l, l.input(0).dims);
+    const buffer src = l.input_buffer(0);
+    return step_in_groups(l, l.output_buffer().get_desc(),
+                          [&](primitive_step &s, const lowering &by, const auto &to) {
+                              const buffer dst = to();
+                              primitive_attr attr = tflite_attr(by);
+                              attr.set_requantization(elementwise_rule(by));
+                              const eltwise_forward::desc d(inference, algorithm::eltwise_hardswish,
+                                                            src.get_desc(), dst.get_desc(), 0.f, 0.f);
+                              s.add(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
+                                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+                          });
+}
 
 /// TensorFlow Lite rescales where its micro version only clamps; RELU_N1_TO_1, which that one lacks, is the same.
 std::unique_ptr<step> lower_litert_relu6(const lowering &l) {
