@@ -51,6 +51,8 @@ struct tensor {
 /// An operator's option: a number, a word or a list.
 using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
 
+struct node_marks;
+
 /// One operator with its tensors.
 struct node {
     std::string op;                              ///< e.g. "CONV_2D"
@@ -70,6 +72,9 @@ struct node {
     ///@{
     int result_input = 0, stored_input = -1;
     ///@}
+    /// What the library has found out about the node while it read or changed the graph; null: nothing.
+    /// Copies keep it.
+    std::shared_ptr<const node_marks> marks = {};
 };
 
 struct saved_plan;

@@ -25,11 +25,11 @@ enum class summed_products { none, of_codes, of_floats };
 /// What the operator of this name in a graph sums up; `none` for one that Octet does not have.
 OCTET_API summed_products onnx_products(const std::string &name);
 
-/// Makes of the nodes of an ONNX graph, without absent inputs at their ends, what `read_onnx` makes of a file's: operators
-/// whose meaning changed with the operator set (Softmax, LogSoftmax, Resize) get the graph's as attribute "opset", those that
-/// are several others (Attention, DynamicQuantizeMatMul, …) give way to them, and arithmetic of INT64 is marked, so that its
-/// results must fit into 32 bits. `is_int64` tells by tensor which inputs and constants, that are s32 here, are INT64 in the
-/// network; tensors behind its end are not. Throws octet::error for an operator that cannot be taken apart, with its node.
+/// Makes of the nodes of an ONNX graph, without absent inputs at their ends, what `read_onnx` makes of a
+/// file's: operators that are several others (Attention, DynamicQuantizeMatMul, …) give way to them, and
+/// arithmetic of INT64 is marked, so that its results must fit into 32 bits. `is_int64` tells by tensor which
+/// inputs and constants, that are s32 here, are INT64 in the network; tensors behind its end are not. Throws
+/// octet::error for an operator that cannot be taken apart, with its node.
 OCTET_API void complete_onnx_graph(graph &g, std::vector<bool> is_int64);
 
 } // namespace model

@@ -187,7 +187,7 @@ TEST(FloatRows, LogSoftmaxAndNorms) {
     single.input({3, 5}, std::vector<float>(15, 2.f));
     EXPECT_EQ(single.run<float>(), std::vector<float>{std::sqrt(60.f)});
     one_node flattened("LogSoftmax"); // before operator set 13, all dimensions from the axis on
-    flattened.input({1, 2, 2}, std::vector<float>(4, 1.f)).set("opset", std::int64_t{11});
+    flattened.input({1, 2, 2}, std::vector<float>(4, 1.f)).graph.opset = 11;
     for (const float y : flattened.run<float>())
         EXPECT_NEAR(y, -std::log(4.), 1e-6);
 }

@@ -182,14 +182,11 @@ private:
         if (divides_last) {
             const int totals = between("totals");
             chosen = between("chosen");
-            add({"Exponentials",
-                 {scores},
-                 {shares, totals},
-                 {{"axis", std::int64_t{-1}}, {"opset", std::int64_t{13}}}});
+            add({"Exponentials", {scores}, {shares, totals}, {{"axis", std::int64_t{-1}}}});
             add({"MatMul", {shares, v}, {sums}, {}});
             add({"Div", {sums, totals}, {chosen}, {}});
         } else {
-            add({"Softmax", {scores}, {shares}, {{"axis", std::int64_t{-1}}, {"opset", std::int64_t{13}}}});
+            add({"Softmax", {scores}, {shares}, {{"axis", std::int64_t{-1}}}});
             add({"MatMul", {shares, v}, {sums}, {}});
         }
         add({"Transpose", {chosen}, {heads}, {{"perm", numbers{0, 2, 1, 3}}}});

@@ -25,9 +25,6 @@ void check_operators(const graph &g);
 /// The operator that copies a tensor into its other layout; passes insert it, no framework has it.
 inline constexpr const char *layout_operator = "Reorder";
 
-/// Attribute of sums and products of ONNX's INT64, which is s32 here: they must not leave it.
-inline constexpr const char *of_wide_integers = "octet.int64";
-
 /// The number of a tensor or node, an int in graphs, as an index.
 inline std::size_t at(int number) { return static_cast<std::size_t>(number); }
 

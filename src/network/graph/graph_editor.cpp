@@ -1,22 +1,29 @@
-// Indices of nodes stay while a pass runs: removed ones are only marked, inserted ones go to the end, and an order
-// of execution with room between the original nodes says where they belong.
+// Indices of nodes stay while a pass runs: removed ones are only marked, inserted ones go to the end, and a
+// linked list says in which order all run.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph_editor.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace octet::model {
 namespace {
-constexpr std::int64_t room_for_insertions = std::int64_t{1}
-                                             << 32; ///< between two nodes of the original order
+
+[[noreturn]] void report(const std::string &mistake) {
+    throw error(status::runtime_error, "internal error: " + mistake);
 }
+
+} // namespace
 
 graph_editor::graph_editor(graph &g)
     : g_(g), producers_(g.tensors.size(), -1), consumers_(g.tensors.size()), is_removed_(g.nodes.size()) {
-    for (std::size_t i = 0; i < g.nodes.size(); i++) {
-        count(g.nodes[i], static_cast<int>(i), true);
-        order_.push_back(static_cast<std::int64_t>(i) * room_for_insertions);
+    const int end = static_cast<int>(g.nodes.size());
+    for (int i = 0; i <= end; i++) { // entries of the list
+        next_.push_back(i < end ? i + 1 : 0);
+        previous_.push_back(i > 0 ? i - 1 : end);
+    }
+    for (int i = 0; i < end; i++) {
+        count(at(i), i, true);
+        last_behind_.push_back(i);
     }
     for (const int t : g.outputs)
         consumers_[static_cast<std::size_t>(t)].push_back(-1);
@@ -38,9 +45,13 @@ int graph_editor::add_tensor(tensor t) {
     return static_cast<int>(g_.tensors.size() - 1);
 }
 
-int graph_editor::insert(std::int64_t place, node n) {
+/// Between two neighbours of the list.
+int graph_editor::insert(int before, int behind, node n) {
     const int inserted = static_cast<int>(g_.nodes.size());
-    order_.push_back(place + inserted);
+    next_.push_back(behind);
+    previous_.push_back(before);
+    next_[model::at(before)] = previous_[model::at(behind)] = inserted + 1;
+    last_behind_.push_back(inserted);
     is_removed_.push_back(false);
     g_.nodes.push_back(std::move(n));
     count(g_.nodes.back(), inserted, true);
@@ -52,8 +63,8 @@ namespace {
 
 /// What comes in place of a node that nobody reads, or behind it, is not read either.
 void take_mark(const node &unread, node &n) {
-    if (const auto mark = unread.attributes.find(kept_unread); mark != unread.attributes.end())
-        n.attributes.insert(*mark);
+    if (marks_of(unread).unread != kept_unread::no && marks_of(n).unread == kept_unread::no)
+        set_mark(n, &node_marks::unread, marks_of(unread).unread);
 }
 
 } // namespace
@@ -62,15 +73,27 @@ int graph_editor::insert_after(int index, node n) {
     if (n.number < 0)
         n.number = at(index).number;
     take_mark(at(index), n);
-    return insert(order_[static_cast<std::size_t>(index)], std::move(n));
+    int last = index; // behind all that was inserted here before
+    while (last_behind_[model::at(last)] != last)
+        last = last_behind_[model::at(last)];
+    const int inserted = insert(last + 1, next_[model::at(last + 1)], std::move(n));
+    return last_behind_[model::at(index)] = inserted;
 }
+
 int graph_editor::insert_before(int index, node n) {
     if (n.number < 0)
         n.number = at(index).number;
-    return insert(order_[static_cast<std::size_t>(index)] - room_for_insertions / 2, std::move(n));
+    return insert(previous_[model::at(index + 1)], index + 1, std::move(n));
+}
+
+void graph_editor::need_there(int index, const char *what) const {
+    if (is_removed(index))
+        report("node " + std::to_string(index) + " (" + at(index).op + ") is " + what +
+               " after it was removed");
 }
 
 void graph_editor::replace(int index, node n) {
+    need_there(index, "replaced");
     node &old = g_.nodes[static_cast<std::size_t>(index)];
     if (n.number < 0)
         n.number = old.number;
@@ -82,6 +105,7 @@ void graph_editor::replace(int index, node n) {
 }
 
 void graph_editor::remove(int index) {
+    need_there(index, "removed");
     count(at(index), index, false);
     is_removed_[static_cast<std::size_t>(index)] = true;
     changes_++;
@@ -90,40 +114,48 @@ void graph_editor::remove(int index) {
 bool graph_editor::finish() {
     if (changes_ == 0)
         return false;
-    std::vector<std::size_t> in_order(g_.nodes.size());
-    std::iota(in_order.begin(), in_order.end(), std::size_t{0});
-    std::sort(in_order.begin(), in_order.end(),
-              [&](std::size_t a, std::size_t b) { return order_[a] < order_[b]; });
-    for (auto i = in_order.rbegin(); i != in_order.rend(); ++i) // readers come after their writers
-        if (!is_removed_[*i] && !is_read(g_.nodes[*i]) && g_.nodes[*i].attributes.count(kept_unread) == 0)
-            remove(static_cast<int>(*i));
+    const std::vector<int> order = in_order();
+    for (auto i = order.rbegin(); i != order.rend(); ++i) // readers come after their writers
+        if (!is_removed(*i) && !is_read(at(*i)) && marks_of(at(*i)).unread == kept_unread::no)
+            remove(*i);
     std::vector<node> kept;
-    for (const std::size_t i : behind_writers(in_order))
-        kept.push_back(std::move(g_.nodes[i]));
+    for (const int i : behind_writers(order))
+        kept.push_back(std::move(g_.nodes[model::at(i)]));
     g_.nodes = std::move(kept);
     return true;
 }
 
+std::vector<int> graph_editor::in_order() const {
+    std::vector<int> order;
+    for (int entry = next_[0]; entry != 0; entry = next_[model::at(entry)])
+        order.push_back(entry - 1);
+    return order;
+}
+
 /// `in_order`, but nodes that now read what a later one writes come behind it.
-std::vector<std::size_t> graph_editor::behind_writers(const std::vector<std::size_t> &in_order) const {
-    std::vector<std::size_t> result, waiting;
+std::vector<int> graph_editor::behind_writers(const std::vector<int> &in_order) const {
+    std::vector<int> result, waiting;
     std::vector<bool> is_there = is_removed_, is_entered = is_removed_;
-    for (const std::size_t first : in_order) {
+    for (const int first : in_order) {
         waiting.assign(1, first);
         while (!waiting.empty()) {
-            const std::size_t i = waiting.back();
-            if (!is_entered[i]) {
-                is_entered[i] = true;
-                for (const int t : g_.nodes[i].inputs)
-                    if (const int writer = producer(t);
-                        writer >= 0 && !is_entered[static_cast<std::size_t>(writer)])
-                        waiting.push_back(static_cast<std::size_t>(writer));
+            const int i = waiting.back();
+            if (!is_entered[model::at(i)]) {
+                is_entered[model::at(i)] = true;
+                for (const int t : at(i).inputs)
+                    if (const int writer = producer(t); writer >= 0 && !is_entered[model::at(writer)])
+                        waiting.push_back(writer);
                 continue;
             }
             waiting.pop_back();
-            if (!is_there[i])
-                result.push_back(i);
-            is_there[i] = true;
+            if (is_there[model::at(i)])
+                continue;
+            for (const int t : at(i).inputs)
+                if (const int writer = producer(t); writer >= 0 && !is_there[model::at(writer)])
+                    report("node " + std::to_string(i) + " (" + at(i).op +
+                           ") reads what follows from its own result");
+            is_there[model::at(i)] = true;
+            result.push_back(i);
         }
     }
     return result;

@@ -5,21 +5,9 @@
 
 #include <vector>
 
-#include "network/graph/graph.hpp"
+#include "network/graph/node_marks.hpp"
 
 namespace octet::model {
-
-/// Attribute of a node that stays though nobody reads its results: to ONNX Runtime it is a reader like others while patterns
-/// are looked for. Its value is 1, or `kept_for_sizes`: then it goes with the nodes that read its results' sizes.
-inline constexpr const char *kept_unread = "octet.kept_unread";
-inline constexpr std::int64_t kept_for_sizes = 2;
-
-/// Attribute of a node whose file names absent inputs at the end, by empty names: how many. ONNX Runtime counts them where it asks for
-/// the number of inputs.
-inline constexpr const char *absent_inputs = "octet.absent_inputs";
-
-/// Attribute of a Transpose whose file names no order, which shape inference has written.
-inline constexpr const char *reversed_by_default = "octet.reversed";
 
 class graph_editor {
 public:
@@ -43,16 +31,20 @@ public:
     }
 
     int add_tensor(tensor t);
-    /// Return the new node's index. Nodes inserted at one place keep the order in which they came; without a
-    /// number of their own they get that of the node at `index`, and so does a node that replaces another. Replaced nodes and nodes behind them
-    /// keep the mark `kept_unread`.
+    /// Return the new node's index. Nodes inserted before one node, or behind one node, keep the order in
+    /// which they came. Without a number of their own they get that of the node at `index`, and so does a
+    /// node that replaces another. Replaced nodes and nodes behind them keep `node_marks::unread`.
     int insert_after(int index, node n);
     int insert_before(int index, node n);
+    /// Throw octet::error (runtime_error) for a node that is removed already, which is a mistake of the pass.
+    ///@{
     void replace(int index, node n);
     void remove(int index);
+    ///@}
 
-    /// The last call: puts nodes behind those that write what they read, drops removed nodes, and, if there were changes, nodes whose
-    /// outputs nothing reads, but for those with the attribute `kept_unread`. Returns whether there were.
+    /// The last call: puts nodes behind those that write what they read, drops removed nodes, and, if there
+    /// were changes, nodes whose outputs nothing reads, but for those that are `kept_unread`. Returns whether
+    /// there were. Throws octet::error (runtime_error) where nodes read each other's results in a ring.
     bool finish();
 
 protected:
@@ -62,14 +54,18 @@ protected:
 private:
     void count(const node &n, int index, bool is_there);
     bool is_read(const node &n) const;
-    int insert(std::int64_t place, node n);
-    std::vector<std::size_t> behind_writers(const std::vector<std::size_t> &in_order) const;
+    int insert(int before, int behind, node n);
+    void need_there(int index, const char *what) const;
+    std::vector<int> in_order() const;
+    std::vector<int> behind_writers(const std::vector<int> &in_order) const;
 
     graph &g_;
     std::vector<int> producers_;
     std::vector<std::vector<int>> consumers_;
     std::vector<bool> is_removed_;
-    std::vector<std::int64_t> order_; ///< of execution; indices of inserted nodes are at the end
+    /// The order of execution, as a list of which the entry 0 is both ends: node i has the entry i + 1.
+    std::vector<int> next_, previous_;
+    std::vector<int> last_behind_; ///< by node, the last that was inserted behind it; itself if none was
     std::size_t changes_ = 0;
 };
 

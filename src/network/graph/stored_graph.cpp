@@ -25,8 +25,8 @@ template <typename Stream, typename Tensor> void pass_tensor(Stream &s, Tensor &
 }
 
 template <typename Stream, typename Node> void pass_node(Stream &s, Node &n) {
-    auto &[op, inputs, outputs, attributes, number, fused, result_input, stored_input] = n;
-    s(op, inputs, outputs, attributes, number, fused, result_input, stored_input);
+    auto &[op, inputs, outputs, attributes, number, fused, result_input, stored_input, marks] = n;
+    s(op, inputs, outputs, attributes, number, fused, result_input, stored_input, marks);
 }
 
 template <typename Stream, typename Graph, typename Saved> void pass_graph(Stream &s, Graph &g, Saved &at) {
@@ -37,7 +37,9 @@ template <typename Stream, typename Graph, typename Saved> void pass_graph(Strea
 
 class writer {
 public:
-    writer(std::string &bytes, std::vector<shared_bytes> &constants) : bytes_(bytes), constants_(constants) {}
+    writer(std::string &bytes, std::vector<shared_bytes> &constants,
+           std::vector<std::shared_ptr<const node_marks>> &marks)
+        : bytes_(bytes), constants_(constants), marks_(marks) {}
 
     template <typename... Fields> void operator()(const Fields &...fields) { (put(fields), ...); }
     template <typename T> void share(const T &from, T &to) { to = from; }
@@ -81,19 +83,26 @@ private:
         if (!data.empty())
             constants_.push_back(data);
     }
+    void put(const std::shared_ptr<const node_marks> &marks) {
+        put(marks != nullptr);
+        if (marks)
+            marks_.push_back(marks);
+    }
     void put(const quantization &q) { pass_quantization(*this, q); }
     void put(const tensor &t) { pass_tensor(*this, t); }
     void put(const node &n) { pass_node(*this, n); }
 
     std::string &bytes_;
     std::vector<shared_bytes> &constants_;
+    std::vector<std::shared_ptr<const node_marks>> &marks_;
 };
 
 /// Reads what `writer` wrote: it trusts the bytes.
 class reader {
 public:
-    reader(const std::string &bytes, const std::vector<shared_bytes> &constants)
-        : at_(bytes.data()), constant_(constants.begin()) {}
+    reader(const std::string &bytes, const std::vector<shared_bytes> &constants,
+           const std::vector<std::shared_ptr<const node_marks>> &marks)
+        : at_(bytes.data()), constant_(constants.begin()), marks_(marks.begin()) {}
 
     template <typename... Fields> void operator()(Fields &...fields) { (get(fields), ...); }
     template <typename T> void share(T &to, const T &from) { to = from; }
@@ -148,26 +157,34 @@ private:
         if (is_there)
             data = *constant_++;
     }
+    void get(std::shared_ptr<const node_marks> &marks) {
+        bool are_there = false;
+        get(are_there);
+        if (are_there)
+            marks = *marks_++;
+    }
     void get(quantization &q) { pass_quantization(*this, q); }
     void get(tensor &t) { pass_tensor(*this, t); }
     void get(node &n) { pass_node(*this, n); }
 
     const char *at_;
     std::vector<shared_bytes>::const_iterator constant_;
+    std::vector<std::shared_ptr<const node_marks>>::const_iterator marks_;
 };
 
 } // namespace
 
 stored_graph::stored_graph(const graph &g) {
-    writer to(fields_, constants_);
+    writer to(fields_, constants_, marks_);
     pass_graph(to, g, saved_);
     fields_.shrink_to_fit();
     constants_.shrink_to_fit();
+    marks_.shrink_to_fit();
 }
 
 graph stored_graph::get() const {
     graph g;
-    reader from(fields_, constants_);
+    reader from(fields_, constants_, marks_);
     pass_graph(from, g, saved_);
     return g;
 }

@@ -18,8 +18,9 @@ public:
     graph get() const;
 
 private:
-    std::string fields_;                  ///< one after the other
-    std::vector<shared_bytes> constants_; ///< in the order of the tensors
+    std::string fields_;                                   ///< one after the other
+    std::vector<shared_bytes> constants_;                  ///< in the order of the tensors
+    std::vector<std::shared_ptr<const node_marks>> marks_; ///< in the order of the nodes
     std::shared_ptr<const saved_plan> saved_;
 };
 

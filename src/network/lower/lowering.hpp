@@ -10,6 +10,7 @@
 
 #include "network/graph/descs.hpp"
 #include "network/graph/evaluator.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/lower/buffers.hpp"
 #include "network/lower/step.hpp"
 
@@ -91,6 +92,7 @@ public:
     /// Integers of a constant s32 input (axes, paddings, a permutation).
     std::vector<std::int64_t> constant_integers(std::size_t i) const;
 
+    const node_marks &marks() const { return marks_of(node_); }
     bool has_attribute(const std::string &name) const { return node_.attributes.count(name) != 0; }
     std::int64_t integer(const std::string &name) const;
     std::int64_t integer(const std::string &name, std::int64_t fallback) const;

@@ -27,9 +27,6 @@ bool is_onnx_operator(const std::string &name) {
 summed_products onnx_products(const std::string &name) { return facts_of("onnx", name).products; }
 
 void complete_onnx_graph(graph &g, std::vector<bool> is_int64) {
-    for (node &n : g.nodes)
-        if (facts_of("onnx", n.op).depends_on_opset)
-            n.attributes.emplace("opset", g.opset);
     expand_contrib_operators(g);
     mark_wide_integers(g, std::move(is_int64));
 }

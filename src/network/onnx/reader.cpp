@@ -12,6 +12,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/graph/graph_editor.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/onnx/constants.hpp"
 #include "network/onnx/node_order.hpp"
 #include "octet/onnx_graph.hpp"
@@ -243,11 +244,11 @@ private:
             return add_constant_node(source, who);
         for (const std::string &name : source.input())
             n.inputs.push_back(name.empty() ? -1 : find(name, who, " reads "));
-        std::int64_t absent = 0;
+        int absent = 0;
         for (; !n.inputs.empty() && n.inputs.back() < 0; absent++)
             n.inputs.pop_back();
         if (absent > 0)
-            n.attributes[absent_inputs] = absent;
+            set_mark(n, &node_marks::absent_inputs, absent);
         int last = source.output_size(); // optional outputs at the end
         while (last > 0 && source.output(last - 1).empty())
             last--;

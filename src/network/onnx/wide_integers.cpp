@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "network/graph/node_marks.hpp"
 #include "network/operators.hpp"
 
 namespace octet::model {
@@ -88,7 +89,7 @@ void mark_wide_integers(graph &g, std::vector<bool> is_wide) {
             if (t >= 0)
                 is_wide[static_cast<std::size_t>(t)] = true;
         if (facts_of("onnx", n.op).integers.is_arithmetic)
-            n.attributes[of_wide_integers] = std::int64_t{1};
+            set_mark(n, &node_marks::is_wide, true);
     }
 }
 

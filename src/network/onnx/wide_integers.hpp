@@ -8,9 +8,9 @@
 
 namespace octet::model {
 
-/// Marks nodes that add, subtract or multiply INT64 with the attribute `of_wide_integers`. `is_wide` says by tensor which
-/// inputs and constants of the file are INT64; what nodes give follows from it. Throws `unimplemented` where a node computes
-/// with a constant that 32 bits may not hold.
+/// Marks nodes that add, subtract or multiply INT64 `node_marks::is_wide`. `is_wide` says by tensor which
+/// inputs and constants of the file are INT64; what nodes give follows from it. Throws `unimplemented` where
+/// a node computes with a constant that 32 bits may not hold.
 void mark_wide_integers(graph &g, std::vector<bool> is_wide);
 
 } // namespace octet::model

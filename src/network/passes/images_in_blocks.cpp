@@ -124,7 +124,7 @@ private:
         return y;
     }
     bool pads_to_same(int i) const {
-        return g_.attribute<std::string>(i, "auto_pad_of_file", "NOTSET").compare(0, 4, "SAME") == 0;
+        return marks_of(g_.at(i)).padding_word.value_or("").compare(0, 4, "SAME") == 0;
     }
 
     // ---- Operators
@@ -148,7 +148,7 @@ private:
             !(is_average && counts_what_is_outside))
             keep(i, behind_windows(i, g_.attribute(i, "kernel_shape", memory::dims{})));
         else if (is_average && !counts_what_is_outside && g_.get_graph().opset < plain_opset)
-            g_.set_attribute(i, pooled_by_vectors, std::int64_t{1});
+            g_.set_mark(i, &node_marks::pools_by_vectors, true);
     }
 
     /// What is in blocks, or the network's input.
@@ -158,15 +158,15 @@ private:
             return;
         keep(i, image_shape(g_.output(i)));
         if (g_.is(i, "GlobalAveragePool"))
-            g_.set_attribute(i, images_in_blocks, std::int64_t{1});
+            g_.set_mark(i, &node_marks::is_of_blocks, true);
     }
 
     /// Clip and LeakyRelu only as a convolution's own activation; of FastGelu there is no such form.
     void activate(int i) {
         const int x = g_.input(i, 0);
-        const bool is_own = g_.at(i).attributes.count(ort::own_activation) != 0;
+        const bool is_own = marks_of(g_.at(i)).is_own_activation;
         if (is_blocked(x) && (is_own || !(g_.is(i, "Clip") || g_.is(i, "LeakyRelu"))) &&
-            g_.at(i).attributes.count(was_fast_gelu) == 0)
+            !marks_of(g_.at(i)).was_fast_gelu)
             keep(i, shape(x));
     }
 
@@ -207,8 +207,7 @@ private:
     /// A depthwise convolution there: the product is rounded before the sum.
     void normalize(int i) {
         const int x = g_.input(i, 0);
-        if (!is_blocked(x) || g_.at(i).outputs.size() != 1 ||
-            g_.at(i).attributes.count(dequantized_matrix) != 0)
+        if (!is_blocked(x) || g_.at(i).outputs.size() != 1 || marks_of(g_.at(i)).has_dequantized)
             return;
         for (std::size_t k = 1; k <= 4; k++)
             if (!g_.is_float_constant(g_.input(i, k)) || g_.dims(g_.input(i, k)) != memory::dims{channels(x)})
@@ -295,7 +294,7 @@ private:
         const std::string mode = g_.attribute<std::string>(i, "mode", "nearest");
         const std::string nearest = g_.attribute<std::string>(i, "nearest_mode", "round_prefer_floor");
         if (mode == "linear" && (place == "asymmetric" || place == "align_corners" || place == "half_pixel"))
-            g_.set_attribute(i, images_in_blocks, std::int64_t{1});
+            g_.set_mark(i, &node_marks::is_of_blocks, true);
         else if (mode != "nearest" || place != "asymmetric" ||
                  (nearest != "floor" && g_.get_graph().opset >= 11))
             return;

@@ -6,9 +6,6 @@
 
 namespace octet::model {
 
-/// Attribute of a Gelu: it was FastGelu, of which there is no form in blocks.
-inline constexpr const char *was_fast_gelu = "octet.was_fast_gelu";
-
 /// Writes what is computed in blocks so that it has ONNX Runtime's bytes.
 void note_images_in_blocks(ort_graph &g);
 

@@ -33,8 +33,10 @@ void split_gelu(ort_graph &g) {
             x = sum;
         }
         node gelu{"Gelu", {x}, {}, {}};
-        if (is_fast)
-            gelu.attributes = {{"approximate", std::string("tanh")}, {was_fast_gelu, std::int64_t{1}}};
+        if (is_fast) {
+            gelu.attributes = {{"approximate", std::string("tanh")}};
+            set_mark(gelu, &node_marks::was_fast_gelu, true);
+        }
         g.become(i, std::move(gelu));
     });
 }
@@ -109,8 +111,8 @@ void fuse_hard_swish(ort_graph &g) {
 void fuse_reshaped_gemm(ort_graph &g) {
     g.for_each("Gemm", [&](int i) {
         const int before = g.writer(g.input(i, 0), "Reshape"), behind = g.reader(g.output(i), "Reshape");
-        if (before < 0 || behind < 0 || !g.at(i).attributes.empty() || g.input(i, 2) < 0 ||
-            g.only_consumer(g.input(i, 0)) != i ||
+        if (before < 0 || behind < 0 || !g.at(i).attributes.empty() || has_marks(g.at(i)) ||
+            g.input(i, 2) < 0 || g.only_consumer(g.input(i, 0)) != i ||
             g.dims(g.input(i, 2)) != memory::dims{g.dims(g.output(i)).back()})
             return;
         const int a = g.input(before, 0);
@@ -164,7 +166,7 @@ void scale_summand(ort_graph &g) {
         g.insert_before(i, {"Mul", {c, g.add_floats("beta", {}, {beta})}, {scaled}, {}});
         g.set_input(i, 2, scaled);
         g.set_attribute(i, "beta", 1.f);
-        g.set_attribute(i, scaled_summand, std::int64_t{1});
+        g.set_mark(i, &node_marks::has_scaled_summand, true);
     });
 }
 
@@ -241,14 +243,14 @@ void compute_constants(graph &g, const evaluator &evaluate) {
                                  !facts_of(g.framework, n.op).lower;
         if (is_computed) {
             const bool has_bias = n.op == "Conv" && n.inputs.size() > 2,
-                       names_no_bias = n.op == "Conv" && n.attributes.count(absent_inputs) != 0;
+                       names_no_bias = n.op == "Conv" && marks_of(n).absent_inputs != 0;
             if ((n.op == "Conv" || n.op == "ConvTranspose" || is_matrix_product(n.op)) &&
                 n.inputs.size() > 1 &&
                 (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0) ||
                  names_no_bias))
-                n.attributes[dequantized_matrix] = std::int64_t{1};
+                set_mark(n, &node_marks::has_dequantized, true);
             if (n.op == "BatchNormalization" && has_dequantized)
-                n.attributes[dequantized_matrix] = std::int64_t{1};
+                set_mark(n, &node_marks::has_dequantized, true);
             kept.push_back(std::move(n));
             continue;
         }
@@ -313,7 +315,7 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 void note_single_rows(graph &g) {
     for (node &n : g.nodes)
         if (is_matrix_product(n.op))
-            n.attributes[single_rows_alone] = std::int64_t{1};
+            set_mark(n, &node_marks::sums_rows_alone, true);
 }
 
 } // namespace octet::model

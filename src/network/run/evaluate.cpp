@@ -17,6 +17,7 @@ namespace {
 graph alone(const graph &g, const node &n, std::size_t varying, const std::optional<memory::dims> &dims) {
     graph one;
     one.framework = g.framework;
+    one.opset = g.opset;
     one.nodes = {n};
     node &copy = one.nodes.front();
     for (std::vector<int> *tensors : {&copy.inputs, &copy.outputs})

@@ -10,7 +10,7 @@
 #include <plan_generated.h>
 
 #include "network/graph/file.hpp"
-#include "network/graph/graph.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
 
@@ -280,6 +280,28 @@ private:
         }
     }
 
+    std::shared_ptr<const node_marks> read_marks(const format::Marks &source) {
+        charge_budget(sizeof(node_marks));
+        auto m = std::make_shared<node_marks>();
+        m->absent_inputs = source.absent_inputs();
+        m->is_wide = source.is_wide();
+        if (length(source.padding_word()) != 0)
+            m->padding_word = text(source.padding_word());
+        m->names_no_order = source.names_no_order();
+        if (source.reduced())
+            m->reduced = wide_list(source.reduced());
+        if (source.slice_begin())
+            m->slice = slice_places{wide_list(source.slice_begin()), wide_list(source.slice_stride())};
+        if (source.keeps_aspect())
+            m->aspect_factor = source.aspect_factor();
+        m->has_dequantized = source.has_dequantized();
+        m->sums_rows_alone = source.sums_rows_alone();
+        m->has_scaled_summand = source.has_scaled_summand();
+        m->is_of_blocks = source.is_of_blocks();
+        m->pools_by_vectors = source.pools_by_vectors();
+        return m;
+    }
+
     node read_node(const format::Node &source, const std::string &who, bool is_fused) {
         charge_budget(sizeof(node));
         node n;
@@ -291,6 +313,8 @@ private:
             charge_budget(64);
             n.attributes[text(a.name())] = read_attribute(a, who);
         }
+        if (source.marks())
+            n.marks = read_marks(*source.marks());
         n.number = source.number();
         if (is_fused && length(source.fused()) != 0)
             fail(who + " is fused and has fused operators itself");

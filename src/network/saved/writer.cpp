@@ -5,7 +5,7 @@
 
 #include <plan_generated.h>
 
-#include "network/graph/graph.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
 
@@ -136,6 +136,27 @@ private:
         return result;
     }
 
+    static std::unique_ptr<format::MarksT> stored(const node_marks &m) {
+        auto result = std::make_unique<format::MarksT>();
+        result->absent_inputs = m.absent_inputs;
+        result->is_wide = m.is_wide;
+        result->padding_word = m.padding_word.value_or("");
+        result->names_no_order = m.names_no_order;
+        result->reduced = m.reduced.value_or(memory::dims());
+        if (m.slice) {
+            result->slice_begin = m.slice->begin;
+            result->slice_stride = m.slice->stride;
+        }
+        result->keeps_aspect = m.aspect_factor.has_value();
+        result->aspect_factor = m.aspect_factor.value_or(0.f);
+        result->has_dequantized = m.has_dequantized;
+        result->sums_rows_alone = m.sums_rows_alone;
+        result->has_scaled_summand = m.has_scaled_summand;
+        result->is_of_blocks = m.is_of_blocks;
+        result->pools_by_vectors = m.pools_by_vectors;
+        return result;
+    }
+
     static std::unique_ptr<format::NodeT> node_of(const node &n) {
         auto result = std::make_unique<format::NodeT>();
         result->op = n.op;
@@ -143,6 +164,8 @@ private:
         result->outputs = n.outputs;
         for (const auto &[name, value] : n.attributes)
             result->attributes.push_back(attribute_of(name, value));
+        if (n.marks)
+            result->marks = stored(*n.marks);
         result->number = n.number;
         for (const node &f : n.fused)
             result->fused.push_back(node_of(f));

@@ -50,7 +50,7 @@ double in_s32(const known_node &n, double a, double b, double value, overflow ho
     const auto is_limit = [](double x) { return x == lowest || x == highest; };
     if (value >= lowest && value <= highest)
         return value;
-    if (!n.find(of_wide_integers)) // a double does not hold a product of 64 bits
+    if (!n.marks().is_wide) // a double does not hold a product of 64 bits
         return wrapped(how == overflow::of_product ? integer_of(a) * integer_of(b) : integer_of(value));
     if (!is_limit(a) && !is_limit(b))
         refuse_as_unimplemented("its result for " + std::to_string(integer_of(a)) + " and " +

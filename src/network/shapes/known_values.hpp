@@ -8,6 +8,7 @@
 
 #include "network/graph/element_map.hpp"
 #include "network/graph/index_walk.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/graph/operator_facts.hpp"
 
 namespace octet::model {
@@ -29,6 +30,7 @@ public:
     double broadcast_element(std::size_t i, const memory::dims &at) const;
 
     const attribute *find(const std::string &name) const;
+    const node_marks &marks() const { return marks_of(n_); }
     std::int64_t integer(const std::string &name, std::int64_t absent) const {
         return attribute_or(n_, name, absent);
     }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "network/graph/graph.hpp"
+#include "network/graph/node_marks.hpp"
 
 namespace octet::model {
 
@@ -54,6 +55,7 @@ public:
     /// Whether rows of the output begin where groups of four elements do.
     bool has_whole_groups() const { return result_count() % 4 == 0; }
 
+    const node_marks &marks() const { return marks_of(n_); }
     std::int64_t integer(const std::string &name, std::int64_t absent) const {
         const auto found = n_.attributes.find(name);
         const auto *value =

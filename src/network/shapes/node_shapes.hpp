@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "network/graph/descs.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/shapes/known_integers.hpp"
 
 namespace octet::model {
@@ -75,6 +76,11 @@ public:
         return found != n_.attributes.end() && std::holds_alternative<float>(found->second);
     }
     void set_attribute(const std::string &name, attribute value) { n_.attributes[name] = std::move(value); }
+
+    const node_marks &marks() const { return marks_of(n_); }
+    template <typename T, typename Value> void set_mark(T node_marks::*mark, Value &&value) {
+        model::set_mark(n_, mark, std::forward<Value>(value));
+    }
 
     /// Integers that say what is computed: a shape, axes, pads.
     std::vector<std::int64_t> constant(std::size_t i) const {

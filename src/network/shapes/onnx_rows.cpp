@@ -23,7 +23,7 @@ bool keeps_dims(const node_shapes &n) { return n.integer("keepdims", 1) == 1; }
 
 } // namespace
 
-/// Writes `reduced`: x's dimensions with 1 where they are reduced.
+/// Marks `reduced`: x's dimensions with 1 where they are reduced.
 void reduce(node_shapes &n) {
     const dims x = n.dims(0);
     const std::vector<std::int64_t> axes = n.has_input(1) ? n.constant(1) : n.integers("axes", {});
@@ -31,7 +31,7 @@ void reduce(node_shapes &n) {
     std::vector<bool> is_reduced(x.size(), axes.empty() && !is_noop);
     for (const std::int64_t given : axes)
         is_reduced[n.axis(given, x.size())] = true;
-    n.set_attribute("reduced", reduced(x, is_reduced, true));
+    n.set_mark(&node_marks::reduced, reduced(x, is_reduced, true));
     n.set_output(n.input(0).type, reduced(x, is_reduced, keeps_dims(n)));
 }
 

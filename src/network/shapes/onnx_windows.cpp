@@ -37,11 +37,11 @@ void need_positive(const dims &values, const std::string &who) {
 
 /// The word that a file has for its padding.
 std::string automatic_padding(const node_shapes &n) {
-    return n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
+    return n.marks().padding_word ? *n.marks().padding_word : n.text("auto_pad", "NOTSET");
 }
 
 void write_pads(node_shapes &n, const std::string &automatic, const dims &pads) {
-    n.set_attribute("auto_pad_of_file", automatic);
+    n.set_mark(&node_marks::padding_word, automatic);
     n.set_attribute("auto_pad", std::string("NOTSET"));
     n.set_attribute("pads", pads);
 }

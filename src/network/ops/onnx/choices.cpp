@@ -58,9 +58,9 @@ std::unique_ptr<step> lower_gather(const lowering &l) {
     return make_gather(l, axis_of(l, any_input(l, 0).dims.size()));
 }
 
-/// `begin` and `stride` are the shape function's.
 std::unique_ptr<step> lower_slice(const lowering &l) {
-    return make_slice(l, l.integers("begin", {}), l.integers("stride", {}), l.output().dims);
+    const slice_places places = l.marks().slice.value_or(slice_places());
+    return make_slice(l, places.begin, places.stride, l.output().dims);
 }
 
 std::unique_ptr<step> lower_split(const lowering &l) {
@@ -201,12 +201,10 @@ void slice_shape(node_shapes &n) {
         begin[axis] = result[axis] == 0 ? 0 : first;
         stride[axis] = step;
     }
-    n.set_attribute("begin", begin);
-    n.set_attribute("stride", stride);
+    n.set_mark(&node_marks::slice, slice_places{begin, stride});
     n.set_output(n.input(0).type, result);
 }
 
-/// Writes `sizes`, one per output.
 void split_shape(node_shapes &n) {
     const memory::dims x = n.dims_of_rank(0, 1);
     const std::size_t axis = n.axis(n.integer("axis", 0), x.size());
@@ -223,7 +221,6 @@ void split_shape(node_shapes &n) {
     if (static_cast<dim_t>(sizes.size()) != count || sum != x[axis])
         refuse("the parts " + to_text(sizes) + " are not " + std::to_string(count) + " of " +
                std::to_string(x[axis]) + " elements");
-    n.set_attribute("sizes", sizes);
     for (std::size_t i = 0; i < sizes.size(); i++) {
         memory::dims part = x;
         part[axis] = sizes[i];
@@ -241,9 +238,9 @@ void expand_shape(node_shapes &n) {
 }
 
 std::optional<known_values> known_slice(const known_node &n) {
-    return n.moved([&] {
-        return sliced(placed_dims(n.dims(0)), n.integers("begin"), n.integers("stride"), n.output_dims());
-    });
+    const slice_places places = n.marks().slice.value_or(slice_places());
+    return n.moved(
+        [&] { return sliced(placed_dims(n.dims(0)), places.begin, places.stride, n.output_dims()); });
 }
 
 std::optional<known_values> known_expand(const known_node &n) {

@@ -74,7 +74,7 @@ enum class product_order { matrices, weights_by_pixel, pixel_by_weights };
 
 /// Whether ONNX Runtime transposes the weights ahead, so that they are a matrix with a row for each column here.
 bool are_transposed_ahead(const lowering &l, const deconvolution_geometry &g) {
-    return l.input(conv_weights).is_constant && l.integer(dequantized_matrix, 0) == 0 && g.columns() > 1;
+    return l.input(conv_weights).is_constant && !l.marks().has_dequantized && g.columns() > 1;
 }
 
 product_order order_of(const lowering &l, const deconvolution_geometry &g) {

@@ -67,10 +67,9 @@ void append_qlinear_add(fused_codes &codes, const lowering &add) {
     codes.zero_point = 0;
 }
 
-softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y) {
+softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y, std::int64_t opset) {
     need_equal_dims(x, y);
     const auto rank = static_cast<std::int64_t>(x.dims.size());
-    const std::int64_t opset = l.integer("opset", 13);
     const std::int64_t given = l.integer("axis", opset < 13 ? 1 : -1),
                        from = given < 0 ? given + rank : given;
     if (from < 0 || from >= rank)
@@ -97,7 +96,7 @@ std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     attr.set_requantization(onnxruntime_rule);
     attr.set_scales(OCTET_ARG_SRC, 0, {per_tensor_parameters(l, 1, 2).scale});
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
-    return softmax_step(l, softmax_rows_of(l, x, y), attr);
+    return softmax_step(l, softmax_rows_of(l, x, y, l.integer("opset", 13)), attr);
 }
 
 std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {

@@ -127,7 +127,7 @@ bool computes_in_blocks(const graph &g, const node &conv) {
     };
     const tensor *const w = at(conv_weights), *const bias = at(conv_bias);
     if (!w || w->dims.size() != 4 || !w->is_constant || (bias && !bias->is_constant) ||
-        attribute_or<std::int64_t>(conv, dequantized_matrix, 0) != 0)
+        marks_of(conv).has_dequantized)
         return false;
     const dim_t groups = attribute_or<std::int64_t>(conv, "group", 1), channels = w->dims[1],
                 outputs = groups > 0 ? w->dims[0] / groups : 0;

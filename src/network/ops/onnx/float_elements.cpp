@@ -138,7 +138,7 @@ std::unique_ptr<step> loop(const lowering &l, row_function f) {
 
 template <typename F> row_function integer_row_of(const lowering &l) {
     l.output({data_type::s32});
-    return l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>;
+    return l.marks().is_wide ? integer_row<F, true> : integer_row<F, false>;
 }
 
 template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {

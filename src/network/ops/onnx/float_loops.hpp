@@ -12,20 +12,6 @@ namespace octet::model {
 /// Inputs of a float Conv, the last of which is a pass's.
 inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
 
-/// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
-inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
-/// Attribute of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
-inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
-
-/// Attribute of a Gemm: its C was multiplied by beta before.
-inline constexpr const char *scaled_summand = "octet.scaled_summand";
-
-/// Attribute of an average of images or of a Resize: a convolution in blocks of channels has written them, see below.
-inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
-
-/// Attribute of an average over windows: ONNX Runtime's kernels for vectors compute it.
-inline constexpr const char *pooled_by_vectors = "octet.pooled_by_vectors";
-
 /// Whether ONNX Runtime computes a float Conv in blocks of channels (its NchwcTransformer).
 bool computes_in_blocks(const graph &g, const node &conv);
 
@@ -74,7 +60,9 @@ struct reduction_form {
     std::string kinds;
     memory::dims sizes;
 };
-/// Of a node with its axes; refuses one whose attribute 'reduced', which its shape has left there, is another.
+/// The input's dimensions with 1 where the node reduces them, as inferred; none where nothing is.
+inline memory::dims reduced_shape(const lowering &l) { return l.marks().reduced.value_or(memory::dims()); }
+/// The form of a node with its axes; refuses one whose `reduced_shape` is another.
 reduction_form reduction_form_of(const lowering &l, data_type type);
 
 /// Operators that are a function of single floats: null where it is not one of those here.

@@ -269,7 +269,7 @@ image_axes axes_of(const lowering &l, const pooled_images &p, bool counts_paddin
 
 std::unique_ptr<step> make_average_loop(const lowering &l, const pooled_images &p, bool counts_padding) {
     image_axes axes = axes_of(l, p, counts_padding);
-    const bool has_vectors = l.integer(pooled_by_vectors, 0) != 0;
+    const bool has_vectors = l.marks().pools_by_vectors;
     const window_order order = has_vectors ? vector_order(axes, p.src.dims().size()) : window_order::in_order;
     return std::make_unique<pooling_loop<sum, sum, true>>(l, p.src, p.dst, std::move(axes), order);
 }

@@ -13,7 +13,7 @@ namespace {
 
 /// Whether ONNX Runtime packs the matrix ahead: what it dequantizes is computed with each run.
 bool is_packed_ahead(const lowering &l, const tensor &b) {
-    return b.is_constant && b.dims.size() == 2 && l.integer(dequantized_matrix, 0) == 0;
+    return b.is_constant && b.dims.size() == 2 && !l.marks().has_dequantized;
 }
 
 std::int64_t matrix_count(const memory::desc &md) {
@@ -27,8 +27,7 @@ std::int64_t matrix_count(const memory::desc &md) {
 bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const matrices &m) {
     const bool has_its_own =
         b.dims.size() > 2 && (matrix_count(m.weights) > 1 || (matrix_count(m.dst) == 1 && !b.is_constant));
-    const bool is_alone =
-        matrix_count(m.dst) == 1 && (l.integer(single_rows_alone, 0) != 0 || m.dst.dims().back() == 1);
+    const bool is_alone = matrix_count(m.dst) == 1 && (l.marks().sums_rows_alone || m.dst.dims().back() == 1);
     return m.dst.dims()[m.dst.dims().size() - 2] == 1 && l.integer("transA", 0) == 0 &&
            (a.dims.size() == 1 || has_its_own || is_alone);
 }
@@ -36,7 +35,7 @@ bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const 
 /// Products of a row or a column that is computed have orders of their own.
 std::optional<vector_product> as_vector_product(const lowering &l, const matrices &m, const memory::desc &c) {
     const tensor &a = l.input(float_inputs.src), &b = l.input(float_inputs.weights);
-    if (is_packed_ahead(l, b) || l.integer(scaled_summand, 0) != 0 || m.src.dims().back() == 0 ||
+    if (is_packed_ahead(l, b) || l.marks().has_scaled_summand || m.src.dims().back() == 0 ||
         element_count(m.dst.dims()) == 0)
         return {};
     const bool is_transposed_a = l.integer("transA", 0) != 0 && a.dims.size() > 1,

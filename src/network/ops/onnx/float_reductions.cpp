@@ -265,7 +265,7 @@ reduced_tensor reduced_input(const lowering &l) {
     reduced_tensor t{l.input_buffer(0),
                      l.output_buffer(),
                      x,
-                     broadcast_strides(l.integers("reduced", {}), x),
+                     broadcast_strides(reduced_shape(l), x),
                      element_count(l.output().dims),
                      form.kinds == "r",
                      form.kinds == "kr"};
@@ -415,12 +415,12 @@ std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
 
 std::unique_ptr<step> lower_log_softmax(const lowering &l) {
     return std::make_unique<log_softmax_step>(
-        l, softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32})));
+        l, softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32}), l.get_graph().opset));
 }
 
 std::unique_ptr<step> lower_exponentials(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32});
-    const softmax_rows rows = softmax_rows_of(l, x, l.output(0, {data_type::f32}));
+    const softmax_rows rows = softmax_rows_of(l, x, l.output(0, {data_type::f32}), 13);
     if (rows.axis != static_cast<int>(rows.md.dims().size()) - 1 ||
         element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
         refuse("output 1 is not one number for each row of " + to_text(x.dims));
@@ -445,7 +445,7 @@ constexpr row onnx_float_reductions_rows[] = {
     row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
-    row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last).by_opset(),
+    row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last),
     reduction_row("ReduceL1", lower_fold<reduced_magnitudes>),
     reduction_row("ReduceL2", lower_fold<reduced_norm>),
     reduction_row("ReduceLogSum", lower_fold<reduced_logarithm>),

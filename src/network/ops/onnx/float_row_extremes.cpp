@@ -25,8 +25,7 @@ template <typename Fold> class row_extremes final : public loop_step {
 public:
     row_extremes(const lowering &l, const reduction_form &form)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
-          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
-          count_(element_count(l.output().dims)) {}
+          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)) {}
 
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);
@@ -103,7 +102,7 @@ private:
 
 template <typename Fold> std::unique_ptr<step> reduce_to_extremes(const lowering &l) {
     const reduction_form form = reduction_form_of(l, data_type::f32);
-    if (l.integers("reduced", {}) == l.input(0).dims)
+    if (reduced_shape(l) == l.input(0).dims)
         return make_view(l);
     return std::make_unique<row_extremes<Fold>>(l, form);
 }

@@ -136,7 +136,7 @@ namespace {
 
 std::unique_ptr<step> lower_float_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    return softmax_step(l, softmax_rows_of(l, x, y), ort_attr());
+    return softmax_step(l, softmax_rows_of(l, x, y, l.get_graph().opset), ort_attr());
 }
 
 std::unique_ptr<step> lower_layer_normalization(const lowering &l) {

@@ -73,7 +73,7 @@ class float_sums final : public loop_step {
 public:
     float_sums(const lowering &l, const reduction_form &form, bool is_mean)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims), rows_(dims_),
-          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
+          strides_(broadcast_strides(reduced_shape(l), dims_)),
           row_(form.kinds.back() == 'k' ? form.sizes.back() : 1), count_(element_count(l.output().dims)) {
         for (dim_t left = row_; left > 1; left /= rows_.back(), rows_.pop_back())
             strides_.pop_back();
@@ -162,8 +162,8 @@ class integer_sums final : public loop_step {
 public:
     explicit integer_sums(const lowering &l)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
-          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
-          count_(element_count(l.output().dims)), is_wide_(l.has_attribute(of_wide_integers)) {}
+          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
+          is_wide_(l.marks().is_wide) {}
 
     void run(const stream &, const run_memory &m) const override {
         const auto *x = m.at<std::int32_t>(src_);
@@ -203,14 +203,15 @@ std::vector<bool> reduced_dimensions(const lowering &l) {
 
 reduction_form reduction_form_of(const lowering &l, data_type type) {
     const tensor &x = l.input(0, {type}), &y = l.output({type});
-    const memory::dims reduced = l.integers("reduced", {});
+    const memory::dims reduced = reduced_shape(l);
     const std::vector<bool> is_reduced = reduced_dimensions(l);
     memory::dims expected = x.dims;
     for (std::size_t d = 0; d < expected.size(); d++)
         if (is_reduced[d])
             expected[d] = 1;
     if (reduced != expected || element_count(reduced) != element_count(y.dims))
-        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
+        refuse("dimensions that are reduced are not inferred for " + to_text(x.dims) + " and " +
+               to_text(y.dims));
     if (element_count(x.dims) == 0)
         refuse_as_unimplemented("input " + to_text(x.dims) + " has no elements");
     return form_of(x.dims, is_reduced);
@@ -221,7 +222,7 @@ namespace {
 template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) {
     const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
     const reduction_form form = reduction_form_of(l, is_integer ? data_type::s32 : data_type::f32);
-    const bool has_one_term = l.integers("reduced", {}) == l.input(0).dims;
+    const bool has_one_term = reduced_shape(l) == l.input(0).dims;
     if (form.kinds.find('r') == std::string::npos || (is_integer && has_one_term))
         return make_view(l);
     if (is_integer)
@@ -250,7 +251,7 @@ class float_image_means final : public loop_step {
 public:
     float_image_means(const lowering &l, dim_t images, dim_t pixels)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), images_(images), pixels_(pixels),
-          is_in_order_(l.integer(images_in_blocks, 0) != 0) {}
+          is_in_order_(l.marks().is_of_blocks) {}
 
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);

@@ -108,7 +108,7 @@ public:
     cumulative_step(const lowering &l, const lines &x)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), x_(x),
           is_exclusive_(l.integer("exclusive", 0) != 0), is_reverse_(l.integer("reverse", 0) != 0),
-          is_wide_(l.has_attribute(of_wide_integers)) {}
+          is_wide_(l.marks().is_wide) {}
 
     void run(const stream &, const run_memory &m) const override {
         const T *x = m.at<T>(src_);

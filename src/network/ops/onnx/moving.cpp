@@ -153,7 +153,7 @@ void transpose_shape(node_shapes &n) {
     for (std::size_t i = 0; i < x.size(); i++)
         reversed[i] = static_cast<dim_t>(x.size() - 1 - i);
     if (!n.has_attribute("perm"))
-        n.set_attribute(reversed_by_default, std::int64_t{1});
+        n.set_mark(&node_marks::names_no_order, true);
     const memory::dims permutation = n.integers("perm", reversed);
     n.set_attribute("perm", permutation);
     std::vector<bool> is_used(x.size());

@@ -73,7 +73,7 @@ struct softmax_rows {
     int axis;
 };
 /// Refuses an output of other dimensions. Before operator set 13 all dimensions from the axis on are one.
-softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y);
+softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y, std::int64_t opset);
 std::unique_ptr<step> softmax_step(const lowering &l, const softmax_rows &rows, const primitive_attr &attr);
 
 /// Input 0 and output 0 of a normalization as rows, from the dimension on that "axis" names. Refuses outputs of other dimensions.

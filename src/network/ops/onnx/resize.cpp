@@ -76,7 +76,7 @@ T choose(const lowering &l, const char *attribute, const char *fallback,
 }
 
 coordinate_function coordinates_of(const lowering &l) {
-    if (l.integer("opset") < 11)
+    if (l.get_graph().opset < 11)
         return asymmetric;
     return choose<coordinate_function>(l, "coordinate_transformation_mode", "half_pixel",
                                        {{"half_pixel", half_pixel},
@@ -88,7 +88,7 @@ coordinate_function coordinates_of(const lowering &l) {
 }
 
 nearest_function nearest_of(const lowering &l) {
-    if (l.integer("opset") < 11)
+    if (l.get_graph().opset < 11)
         return before_modes;
     return choose<nearest_function>(l, "nearest_mode", "round_prefer_floor",
                                     {{"round_prefer_floor", prefer_floor},
@@ -110,19 +110,16 @@ std::vector<std::size_t> resized_dims(const std::vector<std::int64_t> &axes, std
     return result;
 }
 
-// What `resize_shape` tells the others: whether sizes keep the aspect ratio, and the one factor that they have then.
-constexpr const char *keeps_aspect = "keeps_aspect", *aspect_factor = "aspect_factor";
-
 /// Factors are an input, or follow from the sizes.
 std::vector<axis_sizes> axes_of(const lowering &l) {
     const memory::dims &x = l.input(0).dims, &y = l.output().dims;
-    const std::size_t place = l.integer("opset") < 11 ? 1 : 2;
+    const std::size_t place = l.get_graph().opset < 11 ? 1 : 2;
     const std::vector<std::size_t> resized = resized_dims(l.integers("axes", {}), x.size());
     std::vector<float> scales;
     if (l.has_input(place) && element_count(l.input(place).dims) > 0)
         scales = constant_scales(l, place);
-    else if (l.integer(keeps_aspect, 0) != 0)
-        scales.assign(resized.size(), l.real(aspect_factor, 1.f));
+    else if (l.marks().aspect_factor)
+        scales.assign(resized.size(), *l.marks().aspect_factor);
     if (y.size() != x.size() || (!scales.empty() && scales.size() != resized.size()))
         refuse("input " + to_text(x) + " and output " + to_text(y) + " differ in rank");
     std::vector<axis_sizes> axes;
@@ -183,9 +180,9 @@ private:
 class linear_step final : public loop_step {
 public:
     linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()),
-          is_in_blocks_(l.integer(images_in_blocks, 0) != 0), rows_(weights_of(l, rows)),
-          columns_(weights_of(l, columns)), image_(rows.in * columns.in), row_(columns.in) {}
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), is_in_blocks_(l.marks().is_of_blocks),
+          rows_(weights_of(l, rows)), columns_(weights_of(l, columns)), image_(rows.in * columns.in),
+          row_(columns.in) {}
 
     void run(const stream &, const run_memory &m) const override {
         switch (dst_.get_desc().data_type()) {
@@ -352,7 +349,7 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
         refuse("input " + to_text(x.dims) + " has no elements to resize");
     const std::size_t rank = axes.size();
     const auto stays = [&](std::size_t d) { return axes[d].scale == 1.f && axes[d].in == axes[d].out; };
-    bool is_copy = l.integer(images_in_blocks, 0) == 0; // in blocks weights of 0 count, too
+    bool is_copy = !l.marks().is_of_blocks; // in blocks weights of 0 count, too
     for (std::size_t d = 0; d < rank; d++)
         is_copy = is_copy && stays(d);
     if (mode == resize_mode::nearest || is_copy)
@@ -379,7 +376,6 @@ dim_t size_of(float size) {
 /// One factor for all: the smallest or the largest of those that the sizes ask for.
 void keep_aspect(node_shapes &n, const std::vector<std::size_t> &resized, memory::dims &sizes) {
     const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
-    n.set_attribute(keeps_aspect, std::int64_t{policy != "stretch" && !resized.empty()});
     if (policy == "stretch" || resized.empty())
         return;
     if (policy != "not_larger" && policy != "not_smaller")
@@ -390,7 +386,7 @@ void keep_aspect(node_shapes &n, const std::vector<std::size_t> &resized, memory
                    [&](std::size_t d) { return f32(sizes[d]) / f32(n.dims(0)[d]); });
     const auto [smallest, largest] = std::minmax_element(factors.begin(), factors.end());
     const float factor = policy == "not_larger" ? *smallest : *largest;
-    n.set_attribute(aspect_factor, factor);
+    n.set_mark(&node_marks::aspect_factor, factor);
     for (const std::size_t d : resized)
         sizes[d] = size_of(std::round(factor * f32(n.dims(0)[d])));
 }
@@ -400,7 +396,8 @@ void resize_shape(node_shapes &n) {
     const memory::dims x = n.dims(0);
     memory::dims result = x;
     const std::vector<std::size_t> resized = resized_dims(n.integers("axes", {}), x.size());
-    n.set_attribute(keeps_aspect, std::int64_t{0});
+    if (n.marks().aspect_factor)
+        n.set_mark(&node_marks::aspect_factor, std::nullopt);
     if (n.has_input(3)) {
         const std::vector<std::int64_t> sizes = n.constant(3);
         if (sizes.size() != resized.size())
@@ -437,7 +434,7 @@ std::optional<std::size_t> place_of_batch(const std::vector<std::int64_t> &axes,
 bool resize_keeps_rows(const node_rows &o) {
     const std::vector<std::int64_t> axes = o.list("axes", o.count()).value_or(std::vector<std::int64_t>());
     const auto batch = place_of_batch(axes, o.rank());
-    if (batch && o.integer(keeps_aspect, 0) != 0)
+    if (batch && o.marks().aspect_factor)
         return false;
     for (std::size_t i = 1; batch && i < o.count(); i++) // scales, in the place of their operator set
         if (o.has(i) && o.input(i).type == data_type::f32 &&
@@ -454,7 +451,7 @@ bool resize_keeps_rows(const node_rows &o) {
 /// Sizes that keep the aspect ratio of images and batch.
 bool resizes_batch(const graph &g, const node &n) {
     const auto rank = g.tensors[static_cast<std::size_t>(n.inputs[0])].dims.size();
-    return attribute_or<std::int64_t>(n, keeps_aspect, 0) != 0 &&
+    return marks_of(n).aspect_factor &&
            place_of_batch(attribute_or(n, "axes", std::vector<std::int64_t>()), rank).has_value();
 }
 
@@ -462,7 +459,6 @@ using namespace row_words;
 
 constexpr row onnx_resize_rows[] = {
     row("Resize", {2, 4}, lower_resize, resize_shape, resize_keeps_rows)
-        .by_opset()
         .couples_batch(resizes_batch)
         .dims_from(1)
         .sizes(flow::resized),

@@ -50,25 +50,34 @@ bool is_default(const std::string &op, const std::string &name, const attribute 
 }
 
 /// What the file says of a node, but for what goes without saying.
-std::map<std::string, attribute> own_attributes(const node &n) {
+std::map<std::string, attribute> own_attributes(const graph &g, const node &n) {
     std::map<std::string, attribute> attributes = n.attributes;
-    for (const char *const mark : {kept_unread, absent_inputs})
-        attributes.erase(mark);
     for (auto a = attributes.begin(); a != attributes.end();)
         a = is_default(n.op, a->first, a->second) ? attributes.erase(a) : std::next(a);
     if (n.op == "Softmax" || n.op == "LogSoftmax") {
         constexpr std::int64_t last_axis_opset = 13;
-        const auto opset = attribute_or<std::int64_t>(n, "opset", last_axis_opset);
-        attributes.emplace("axis", std::int64_t{opset < last_axis_opset ? 1 : -1});
+        attributes.emplace("axis", std::int64_t{g.opset < last_axis_opset ? 1 : -1});
     }
     return attributes;
 }
 
+/// How a file lists absent inputs and who reads the results does not count.
+bool have_equal_marks(const node &a, const node &b) {
+    if (a.marks == b.marks)
+        return true;
+    const auto compared = [](node_marks marks) {
+        marks.absent_inputs = 0;
+        marks.unread = kept_unread::no;
+        return marks;
+    };
+    return compared(marks_of(a)) == compared(marks_of(b));
+}
+
 } // namespace
 
-bool are_alike(const node &a, const node &b) {
-    return &a == &b ||
-           (a.op == b.op && (a.attributes == b.attributes || own_attributes(a) == own_attributes(b)));
+bool are_alike(const graph &g, const node &a, const node &b) {
+    return &a == &b || (a.op == b.op && have_equal_marks(a, b) &&
+                        (a.attributes == b.attributes || own_attributes(g, a) == own_attributes(g, b)));
 }
 
 } // namespace octet::model

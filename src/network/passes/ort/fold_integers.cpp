@@ -95,7 +95,7 @@ public:
                     numbers_[n.outputs[k]] =
                         (*std::find_if(readers.begin(), readers.end(), [&](const node *first) {
                             return k < first->outputs.size() && first->outputs[k] >= 0 &&
-                                   are_alike(*first, n);
+                                   are_alike(g, *first, n);
                         }))->outputs[k];
         }
     }

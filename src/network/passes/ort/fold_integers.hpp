@@ -42,7 +42,7 @@ struct sized_constants {
 };
 
 /// Whether nodes compute the same of equal inputs.
-bool are_alike(const node &a, const node &b);
+bool are_alike(const graph &g, const node &a, const node &b);
 
 /// Which dimensions of what a node writes follow the values of its inputs that are among `sized`, or their open dimensions.
 /// Reshape has a rule of its own and is not asked. Empty if there are none.

@@ -36,9 +36,7 @@ void fuse_activation(ort_graph &g, int i, const std::set<std::string_view> &acti
         return;
     node n = g.at(i);
     n.op = fused;
-    n.attributes[fused_activation] = g.at(behind).op;
-    for (const auto &[name, value] : *parameters)
-        n.attributes[fused_parameter + name] = value;
+    set_mark(n, &node_marks::activation, fused_activation{g.at(behind).op, *parameters});
     g.remove(i);
     g.become(behind, std::move(n));
 }
@@ -61,19 +59,15 @@ void fuse_conv_activation(ort_graph &g) {
 void split_activation(ort_graph &g, int i) {
     if (!g.is(i, "FusedGemm") && !g.is(i, "FusedConv"))
         return;
-    node product = g.at(i), activation;
+    const auto fused = marks_of(g.at(i)).activation;
+    if (!fused)
+        return; // no pass has made it: it is refused
+    node product = g.at(i);
     product.op = g.is(i, "FusedGemm") ? "Gemm" : "Conv";
-    activation.op = g.attribute<std::string>(i, fused_activation, "");
-    product.attributes.erase(fused_activation);
-    const std::string prefix = fused_parameter;
-    for (auto a = product.attributes.lower_bound(prefix);
-         a != product.attributes.end() && a->first.compare(0, prefix.size(), prefix) == 0;) {
-        activation.attributes[a->first.substr(prefix.size())] = a->second;
-        a = product.attributes.erase(a);
-    }
-    activation.attributes[own_activation] = std::int64_t{1};
+    set_mark(product, &node_marks::activation, std::nullopt);
     product.outputs = {g.add_like(g.output(i))};
-    activation.inputs = product.outputs;
+    node activation{fused->op, product.outputs, {}, fused->attributes};
+    set_mark(activation, &node_marks::is_own_activation, true);
     g.insert_before(i, std::move(product));
     g.become(i, std::move(activation));
 }

@@ -205,7 +205,7 @@ void moved_node::set_axes(const order &axes) {
 
 bool moved_node::pass_reduction() {
     auto given = axes(p_.size());
-    const auto reduced = g_.attribute(i_, "reduced", memory::dims{});
+    const auto reduced = marks_of(g_.at(i_)).reduced.value_or(memory::dims());
     if (!given || reduced.size() != p_.size())
         return false;
     for (std::int64_t &a : *given)
@@ -215,7 +215,7 @@ bool moved_node::pass_reduction() {
     const bool is_noop = given->empty() && g_.attribute<std::int64_t>(i_, "noop_with_empty_axes", 0) != 0;
     if (!given->empty())
         set_axes(*given);
-    g_.set_attribute(i_, "reduced", permuted(reduced, back_));
+    g_.set_mark(i_, &node_marks::reduced, permuted(reduced, back_));
     transpose_inputs();
     if (keeps || is_noop)
         transpose_outputs(p_);
@@ -338,9 +338,9 @@ bool moved_node::pass_slice() {
         g_.set_input(i_, 3, add_integers(g_, "axes", *given));
     else
         g_.set_attribute(i_, "axes", *given);
-    for (const char *const name : {"begin", "stride"}) // of all dimensions, which shape inference has written
-        if (const auto all = g_.attribute(i_, name, order{}); all.size() == p_.size())
-            g_.set_attribute(i_, name, permuted(all, back_));
+    if (const auto places = marks_of(g_.at(i_)).slice; places && places->begin.size() == p_.size())
+        g_.set_mark(i_, &node_marks::slice,
+                    slice_places{permuted(places->begin, back_), permuted(places->stride, back_)});
     return pass(passing_kind::elements);
 }
 

@@ -147,7 +147,7 @@ private:
                 result[d] = result[d] == known ? known : unknown;
         if (dims(input(n, 0)).size() > result.size())
             lose(y);
-        if (n.attributes.count("reduced") != 0 || is_place_of_extreme(n))
+        if (marks_of(n).reduced || is_place_of_extreme(n))
             reduce(n, y);
     }
 

@@ -246,7 +246,7 @@ void ort_graph::give_shape(int t, const memory::dims &shape) {
                 before.push_back(dims(y));
             node_shapes shapes(get_graph(), n);
             facts(r).infer(shapes);
-            if (n.attributes != at(r).attributes) // which dimensions are reduced
+            if (n.attributes != at(r).attributes || !(marks_of(n) == marks_of(at(r)))) // what is reduced
                 replace(r, n);
             for (std::size_t k = 0; k < before.size(); k++)
                 if (dims(n.outputs[k]) != before[k])
@@ -290,8 +290,8 @@ bool ort_graph::drop(int i, int x) {
 }
 
 void ort_graph::bypass(int i, int x) {
-    if (at(i).attributes.count(kept_unread) != 0 && producer(x) >= 0) // which nobody reads now
-        set_attribute(producer(x), kept_unread, std::int64_t{1});
+    if (marks_of(at(i)).unread != kept_unread::no && producer(x) >= 0) // which nobody reads now
+        set_mark(producer(x), &node_marks::unread, kept_unread::yes);
     redirect(output(i), x);
     remove(i);
 }

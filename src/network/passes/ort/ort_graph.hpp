@@ -100,7 +100,7 @@ public:
     int output(int i) const { return at(i).outputs[0]; }
     /// Whether the file lists so many inputs and no more, absent ones at the end included.
     bool has_inputs(int i, std::size_t count) const {
-        const auto absent = static_cast<std::size_t>(attribute<std::int64_t>(i, absent_inputs, 0));
+        const auto absent = static_cast<std::size_t>(marks_of(at(i)).absent_inputs);
         const std::vector<int> &inputs = at(i).inputs;
         const auto last = std::find_if(inputs.rbegin(), inputs.rend(), [](int t) { return t >= 0; });
         return static_cast<std::size_t>(inputs.rend() - last) + absent <= count; // a pass may leave -1 behind
@@ -224,6 +224,11 @@ public:
     void give_shape(int t, const memory::dims &shape);
     void set_input(int i, std::size_t k, int t);
     void set_attribute(int i, const char *name, model::attribute value);
+    template <typename T, typename Value> void set_mark(int i, T node_marks::*mark, Value &&value) {
+        node n = at(i);
+        model::set_mark(n, mark, std::forward<Value>(value));
+        replace(i, std::move(n));
+    }
     /// Counts as a change that leaves all as it is.
     void touch(int i) { replace(i, at(i)); }
     /// All readers of one tensor read another one; the network's outputs stay.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "network/ops/onnx/float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/passes/ort/transposes.hpp"
@@ -45,7 +44,7 @@ void form_gemm(ort_graph &g, int i) {
     g.insert_before(sum, {"Reshape", {a}, {matrix}, {}});
     node gemm{"Gemm", {matrix, b, c}, {result}, {}};
     if (from.size() == 1) // no batch has it among others
-        gemm.attributes[single_rows_alone] = std::int64_t{1};
+        set_mark(gemm, &node_marks::sums_rows_alone, true);
     g.insert_before(sum, std::move(gemm));
     g.remove(i);
     g.become(sum, "Reshape", {result});
@@ -299,7 +298,10 @@ int transpose_of(ort_graph &g, int t) {
         return before;
     const order p = meant_order_of(g, before);
     const int x = g.input(before, 0), floats = g.add_like(x, g.type(t));
-    g.insert_before(cast, {"Cast", {x}, {floats}, g.at(cast).attributes});
+    node moved = with_options_of(g.at(cast), "Cast");
+    moved.inputs = {x};
+    moved.outputs = {floats};
+    g.insert_before(cast, std::move(moved));
     g.become(cast, node{"Transpose", {floats}, {}, {{"perm", p}}});
     return cast;
 }

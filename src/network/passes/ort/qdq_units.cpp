@@ -149,7 +149,7 @@ private:
         if (quantizer < 0 || !x || !w || !b || !are_multiplied(*x, *w) || !writes(quantizer, type_of(*x)) ||
             !fits_sums(g_.input(i, 2), *x, *w))
             return;
-        node n{g_.facts(i).on_codes, {}, {}, g_.at(i).attributes};
+        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         append(n.inputs, *x);
         append(n.inputs, *w);
         append_output(n.inputs, g_.written(quantizer));
@@ -196,7 +196,8 @@ private:
             (has_bias && (g_.attribute(i, "beta", 1.f) != 1.f || g_.attribute(i, "alpha", 1.f) != 1.f)) ||
             (follower >= 0 && (quantizer < 0 || !writes(quantizer, type_of(*a)))))
             return;
-        node n{g_.facts(i).on_codes, {}, g_.at(i).outputs, g_.at(i).attributes};
+        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
+        n.outputs = g_.at(i).outputs;
         n.attributes.erase("beta");
         append(n.inputs, *a);
         append(n.inputs, *b);
@@ -212,7 +213,7 @@ private:
         const auto a = g_.activation(g_.input(i, 0)), b = g_.activation(g_.input(i, 1));
         if (quantizer < 0 || !a || !b || type_of(*a) != type_of(*b) || !writes(quantizer, type_of(*a)))
             return;
-        node n{g_.facts(i).on_codes, {}, {}, g_.at(i).attributes};
+        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         append(n.inputs, *a);
         append(n.inputs, *b);
         append_output(n.inputs, g_.written(quantizer));
@@ -223,7 +224,7 @@ private:
         const int quantizer = quantizer_of(i);
         if (quantizer < 0)
             return;
-        node n{g_.facts(i).on_codes, {}, {}, g_.at(i).attributes};
+        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         append_output(n.inputs, g_.written(quantizer));
         for (std::size_t k = 0; k < g_.at(i).inputs.size(); k++) {
             const auto x = g_.activation(g_.input(i, k));
@@ -239,7 +240,9 @@ private:
         const auto x = g_.activation(g_.input(i, 0));
         if (quantizer < 0 || !x || !writes(quantizer, type_of(*x)))
             return;
-        node n{g_.facts(i).on_codes, {}, {}, g_.at(i).attributes};
+        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
+        if (g_.facts(i).depends_on_opset)
+            n.attributes["opset"] = g_.get_graph().opset;
         append(n.inputs, *x);
         append_output(n.inputs, g_.written(quantizer));
         replace_by(i, quantizer, std::move(n));

@@ -64,15 +64,17 @@ bool quantize_weights(ort_graph &g, int i) {
 /// The codes of the bias in a scale that is the product of those of x and w. They are folded in the next step, as a rule: what gives
 /// another number of dimensions than ONNX Runtime has noted is not, unless another transformer changes the graph before.
 void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w, bool is_noted) {
-    constexpr std::int64_t as_s32 = 6, changes = 2;
+    constexpr std::int64_t as_s32 = 6;
+    constexpr int changes = 2;
     const int bias = g.input(i, 2), scale = g.add_like(g.rank(w.scale) > 0 ? w.scale : x.scale),
               quotient = g.add_like(bias), rounded = g.add_like(bias),
               codes = g.add_like(rounded, data_type::s32);
     const auto insert = [&](const char *op, std::vector<int> inputs, int y,
                             std::map<std::string, attribute> attributes = {}) {
+        node n{op, std::move(inputs), {y}, std::move(attributes)};
         if (!is_noted)
-            attributes[not_folded] = changes;
-        g.insert_before(i, {op, std::move(inputs), {y}, std::move(attributes)});
+            set_mark(n, &node_marks::not_folded, changes);
+        g.insert_before(i, std::move(n));
     };
     insert("Mul", {x.scale, w.scale}, scale);
     insert("Div", {bias, scale}, quotient);

@@ -163,7 +163,7 @@ int padding_reader(const ort_graph &g, int t) {
         i = g.only_consumer(g.output(i));
     const bool pads = (g.is(i, "Conv") || g.is(i, "MaxPool") || g.is(i, "AveragePool")) &&
                       g.at(i).outputs.size() == 1 &&
-                      g.attribute<std::string>(i, "auto_pad_of_file", "NOTSET") == "NOTSET";
+                      marks_of(g.at(i)).padding_word.value_or("NOTSET") == "NOTSET";
     return pads && (g.input(i, 0) == t || g.producer(g.input(i, 0)) == g.only_consumer(t)) ? i : -1;
 }
 

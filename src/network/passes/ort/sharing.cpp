@@ -5,7 +5,6 @@
 #include <set>
 #include <tuple>
 
-#include "network/ops/onnx/float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 
@@ -56,8 +55,8 @@ void eliminate_common_subexpressions(ort_graph &g) {
             inputs.push_back(found == equal_to.end() ? constants.of(t) : found->second);
         }
         std::vector<int> &nodes = nodes_on[inputs];
-        const auto first =
-            std::find_if(nodes.begin(), nodes.end(), [&](int node) { return are_alike(g.at(node), n); });
+        const auto first = std::find_if(nodes.begin(), nodes.end(),
+                                        [&](int node) { return are_alike(g.get_graph(), g.at(node), n); });
         if (first == nodes.end())
             return nodes.push_back(i);
         const std::vector<int> &kept = g.at(*first).outputs;
@@ -95,7 +94,7 @@ void compute(ort_graph &g, int i) {
     const graph &all = g.get_graph();
     node n = g.at(i);
     if (n.op == "Conv" || n.op == "ConvTranspose" || g.facts(i).products == summed_products::of_floats)
-        n.attributes[dequantized_matrix] = std::int64_t{1};
+        set_mark(n, &node_marks::has_dequantized, true);
     g.remove(i);
     become_constant(g, n.outputs[0], g.evaluate(all, n, 0, g.tensor_at(n.inputs[0]).data, {}));
 }
@@ -156,7 +155,7 @@ void compute_requantized(ort_graph &g, int q) {
 
 /// Of nodes whose results nobody reads: a Shape whose sizes are constants already, and what was kept for such a one.
 bool is_needless(const ort_graph &g, int i) {
-    return g.attribute<std::int64_t>(i, kept_unread, 0) == kept_for_sizes ||
+    return marks_of(g.at(i)).unread == kept_unread::for_sizes ||
            (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)));
 }
 
@@ -165,7 +164,7 @@ bool is_needless(const ort_graph &g, int i) {
 /// A DequantizeLinear of constants stays, for quantized operators to be found around it.
 void fold_constants(ort_graph &g) {
     g.for_each([&](int i) {
-        if (g.at(i).op == "DequantizeLinear" || g.at(i).attributes.count(not_folded) != 0)
+        if (g.at(i).op == "DequantizeLinear" || marks_of(g.at(i)).not_folded != 0)
             return;
         if (is_computable(g, i))
             g.is(i, "Split") ? compute_split(g, i) : compute(g, i);

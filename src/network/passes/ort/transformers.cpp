@@ -81,9 +81,8 @@ constexpr named_transformer transformers[] = {
 /// A transformer has changed the graph.
 void count_change(graph &g) {
     for (node &n : g.nodes)
-        if (const auto left = n.attributes.find(ort::not_folded); left != n.attributes.end())
-            if (auto *changes = std::get_if<std::int64_t>(&left->second); !changes || --*changes <= 0)
-                n.attributes.erase(left);
+        if (const int left = marks_of(n).not_folded; left > 0)
+            set_mark(n, &node_marks::not_folded, left - 1);
 }
 
 /// `work` for each node whose results nobody reads.
@@ -100,13 +99,14 @@ void keep_unread(graph &g, const std::set<int> &measured) {
         node &n = g.nodes[static_cast<std::size_t>(i)];
         const bool is_measured =
             std::any_of(n.outputs.begin(), n.outputs.end(), [&](int t) { return measured.count(t) != 0; });
-        n.attributes[kept_unread] = is_measured ? kept_for_sizes : std::int64_t{1};
+        set_mark(n, &node_marks::unread, is_measured ? kept_unread::for_sizes : kept_unread::yes);
     });
 }
 
 void drop_unread(graph &g) {
     for (node &n : g.nodes)
-        n.attributes.erase(kept_unread);
+        if (marks_of(n).unread != kept_unread::no)
+            set_mark(n, &node_marks::unread, kept_unread::no);
     graph_editor e(g);
     for_each_unread(e, [&](int i) { e.remove(i); });
     e.finish();

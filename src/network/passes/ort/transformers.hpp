@@ -30,9 +30,6 @@ void fuse_products(ort_graph &g, int node);
 void transpose_gemm(ort_graph &g, int node);
 
 // Constants and common parts (sharing.cpp)
-/// Attribute of nodes that ONNX Runtime leaves as they are until so many transformers have changed the graph, that which made them
-/// included: then it has noted their true shapes.
-inline constexpr const char *not_folded = "octet.not_folded";
 void eliminate_common_subexpressions(ort_graph &g);
 void fold_constants(ort_graph &g);
 void inline_functions(ort_graph &g);
@@ -58,9 +55,7 @@ void fuse_bias_gelu(ort_graph &g);
 void fuse_fast_gelu(ort_graph &g);
 void fuse_quick_gelu(ort_graph &g);
 
-// Activations of products (fused_activations.cpp). Parameters of what is fused have a prefix.
-inline constexpr const char *fused_activation = "activation", *fused_parameter = "activation.";
-inline constexpr const char *own_activation = "octet.own_activation"; ///< of an activation that was fused
+// Activations of products (fused_activations.cpp)
 void fuse_gemm_activation(ort_graph &g);
 void fuse_conv_activation(ort_graph &g);
 void split_activation(ort_graph &g, int node); ///< both operators again

@@ -17,8 +17,7 @@ namespace octet::model::ort {
 // ---- Orders of dimensions
 
 order order_of(const ort_graph &g, int transpose) {
-    return g.at(transpose).attributes.count(reversed_by_default) != 0 ? order{}
-                                                                      : meant_order_of(g, transpose);
+    return marks_of(g.at(transpose)).names_no_order ? order{} : meant_order_of(g, transpose);
 }
 
 order meant_order_of(const ort_graph &g, int transpose) {
