@@ -52,6 +52,11 @@ forbid src/network/tflite 'network/(onnx|passes|lower|ops)/' 'a reader makes a g
 forbid src/network/shapes 'network/(tflite|onnx|passes|lower|ops|run)/' 'shape functions see a node, not files'
 forbid src/network/onnx 'network/(tflite|passes|lower|ops)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
+forbid src/network/passes 'network/ops/' 'passes know rows of operators, not how they are lowered'
+forbid src/network/parts 'network/(tflite|onnx|passes|lower|ops|run)/' 'parts of nodes are nodes, whoever writes them'
+for room in graph shapes parts tflite onnx passes lower ops run saved c; do
+    forbid src/network/$room 'network/dialects/' 'dialects know all that is of a framework; others ask them by network/dialect.hpp'
+done
 
 # In the child of a fork a mutex may be locked for ever.
 unguarded=$(grep -rlE '^ *(static |mutable )*std::mutex [a-z_]+;' src cpu jit interop --include='*.?pp' | xargs grep -L fork_guard)

@@ -145,6 +145,7 @@ std::string key_of(const model::graph &g, const session_settings &settings) {
     for (const model::tensor &t : g.tensors) {
         d.put(t.name);
         d.put(static_cast<int>(t.type));
+        d.put(t.foreign_type); // of integers: their sums wrap, or must not
         d.put(t.dims);
         d.put(t.dim_names);
         d.put(t.is_constant);

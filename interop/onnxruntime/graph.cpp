@@ -379,6 +379,9 @@ plain_network plain_network_of(const runtime &ort, const graph &g, const selecti
     }
     for (const int v : part.outputs)
         result.outputs.push_back(tensors.at(v));
+    for (std::size_t t = 0; t < is_wide.size(); t++)
+        if (is_wide[t])
+            result.tensors[t].foreign_type = "INT64";
     return made;
 }
 
@@ -395,9 +398,6 @@ model::graph network_of(const runtime &ort, const graph &g, const selection &par
 std::map<int, std::string> refused_in(const runtime &ort, const graph &g, const selection &part,
                                       const std::vector<std::vector<std::int64_t>> &input_dims) {
     plain_network made = plain_network_of(ort, g, part, input_dims, constants::borrowed);
-    for (std::size_t t = 0; t < made.is_int64.size(); t++)
-        if (made.is_int64[t])
-            made.graph.tensors[t].foreign_type = "INT64";
     std::map<int, std::string> reasons;
     for (const refused_node &n : refused_nodes(std::move(made.graph)))
         if (n.is_certain)

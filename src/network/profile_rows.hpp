@@ -3,7 +3,7 @@
 // The table of profiles: who computes a row, under which condition, and how. A row's arithmetic is that of ../../doc/arithmetic.md;
 // conditions are those of the delegate, read in its source. profiles.cpp alone reads it.
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 #include "network/ops/tflite/tflite.hpp"
 #include "network/profile_conditions.hpp"
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "network/dialect.hpp"
 #include "network/ops/tflite/groups.hpp"
 #include "network/profile_rows.hpp"
 #include "octet/fork_guard.hpp"
@@ -251,7 +252,7 @@ bool depends_on_place(const runtime *r, const lowering &node) {
 }
 
 std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
-    const auto own = facts_of(node.get_graph().framework, node.get_node().op).lower;
+    const auto own = facts_of(node.get_graph(), node.get_node()).lower;
     const contract_row *found = r ? row_of(*r, node) : nullptr;
     if (!found)
         return own(node);

@@ -1,7 +1,7 @@
-// Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in the shape
-// functions of its framework.
+// Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in
+// the shape functions of its dialect.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 #include "network/shapes/known_integers.hpp"
 #include "network/shapes/known_shapes.hpp"
 #include "network/shapes/node_shapes.hpp"
@@ -11,7 +11,7 @@ namespace octet::model {
 void check_operators(const graph &g) {
     std::string unknown;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (!facts_of(g.framework, g.nodes[i].op).infer)
+        if (!facts_of(g, g.nodes[i]).infer)
             unknown += (unknown.empty() ? "" : ", ") + node_text(g, i);
     if (!unknown.empty())
         refuse_as_unimplemented("unsupported operators: " + unknown);
@@ -43,13 +43,14 @@ template <typename Work> void on_behalf_of(const graph &g, std::size_t node, con
 
 void infer_shapes(graph &g) {
     check_operators(g);
-    const bool is_onnx = g.framework == "onnx"; // of TFLite's shapes, most are constants
-    if (is_onnx)
+    const dialect *const spoken = find_dialect(g.framework);
+    const bool infers_all = spoken && spoken->infers_all;
+    if (infers_all)
         forget_computed(g);
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         check_tensor(g, static_cast<int>(t)); // forgotten ones are scalars
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
-        const operator_facts &facts = facts_of(g.framework, g.nodes[i].op);
+        const operator_facts &facts = facts_of(g, g.nodes[i]);
         on_behalf_of(g, i, [&] {
             node_shapes n(g, g.nodes[i]);
             facts.infer(n);
@@ -58,14 +59,14 @@ void infer_shapes(graph &g) {
             if (output >= 0)
                 check_tensor(g, output);
         on_behalf_of(g, i, [&] {
-            is_onnx ? follow_integers(g, g.nodes[i], facts) : follow_shapes(g, g.nodes[i], facts);
+            infers_all ? follow_integers(g, g.nodes[i], facts) : follow_shapes(g, g.nodes[i], facts);
         });
     }
 }
 
 void follow_shapes(graph &g) {
     for (const node &n : g.nodes)
-        follow_shapes(g, n, facts_of(g.framework, n.op));
+        follow_shapes(g, n, facts_of(g, n));
 }
 
 } // namespace octet::model

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
@@ -39,7 +39,7 @@ std::string why_not_batched(const graph &network) {
         });
         if (is_known) // integers that follow from sizes, not from values
             continue;
-        const auto keeps_rows = facts_of(g.framework, n.op).rows;
+        const auto keeps_rows = facts_of(g, n).rows;
         if (!keeps_rows || !keeps_rows(node_rows(g, n, depends)))
             return node_text(g, i) + " is not known to keep the rows of a batch apart";
         for (const int t : n.outputs) {

@@ -3,12 +3,15 @@
 // attribute").
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 
 #include "model/onnx_builder.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "support/expect_error.hpp"
 
 namespace octet::tests {
 namespace {
@@ -35,7 +38,10 @@ b every_kind() {
     b::set(m.node("AveragePool", {"image"}, {"pooled"}), "kernel_shape", b::dims{3, 3});
     m.constant<float>("scales", {4}, {1, 1, 2, 2});
     b::set(m.node("Resize", {"image", "", "scales"}, {"resized"}), "mode", "linear");
-    m.node("GlobalAveragePool", {"image"}, {"whole"});
+    m.constant<std::int64_t>("sizes", {4}, {1, 4, 13, 20});
+    b::set(m.node("Resize", {"image", "", "", "sizes"}, {"fitted"}), "keep_aspect_ratio_policy",
+           "not_larger");
+    m.node("GlobalAveragePool", {"convolved"}, {"whole"});
     constant("matrix", {81, 33}), constant("row", {33});
     m.constant<std::int64_t>("shape", {2}, {4, 81});
     m.node("Reshape", {"image", "shape"}, {"rows"});
@@ -51,17 +57,20 @@ b every_kind() {
     m.input<std::int32_t>("integers", {2});
     m.constant<std::int32_t>("large", {2}, {2147483647, 1});
     m.node("Add", {"integers", "large"}, {"wrapped"});
-    for (const char *const y : {"leaky", "pooled", "resized", "whole", "leaky_product", "shares",
+    for (const char *const y : {"leaky", "pooled", "resized", "fitted", "whole", "leaky_product", "shares",
                                 "logarithms", "moved", "cut", "mean", "wrapped"})
         m.output(y);
     return m;
 }
 
-/// Its operators, and the bytes of all outputs.
-std::vector<std::string> results(const b &m) {
+network made(const b &m) {
     const std::vector<std::uint8_t> file = m.finish();
-    network net(file.data(), file.size(), "net.onnx");
-    std::vector<std::string> all = net.operators_left();
+    return {file.data(), file.size(), "net.onnx"};
+}
+
+/// The bytes of all outputs.
+std::vector<std::string> bytes_of(network &net) {
+    std::vector<std::string> all;
     const std::vector<float> image = spread(4 * 9 * 9);
     net.input(0).copy_from(image);
     net.input(1).copy_from(std::vector<std::int32_t>{1, 1});
@@ -71,6 +80,15 @@ std::vector<std::string> results(const b &m) {
         const auto *bytes = static_cast<const char *>(values.get_data_handle());
         all.emplace_back(bytes, values.get_desc().get_size());
     }
+    return all;
+}
+
+/// Operators that are left, and bytes.
+std::vector<std::string> results(const b &m) {
+    network net = made(m);
+    std::vector<std::string> all = net.operators_left();
+    for (std::string &bytes : bytes_of(net))
+        all.push_back(std::move(bytes));
     return all;
 }
 
@@ -110,6 +128,33 @@ TEST(OnnxMarks, AttributesOfTheirNamesChangeNothing) {
             set(*m.graph().mutable_node(i));
             EXPECT_TRUE(results(m) == honest) << m.graph().node(i).op_type() << " with " << name;
         }
+}
+
+TEST(OnnxMarks, OnlyMicrosoftsOperatorsHaveChannelsLast) {
+    for (const char *const domain : {"", "ai.onnx", b::microsoft}) {
+        b m;
+        m.input<std::uint8_t>("x", {1, 3, 3, 2});
+        m.scalar<float>("s", 1.f), m.scalar<std::uint8_t>("z", 0);
+        m.constant<std::uint8_t>("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+        auto &conv = m.node("QLinearConv", {"x", "s", "z", "w", "s", "z", "s", "z"}, {"y"}, domain);
+        b::set(conv, "channels_last", std::int64_t{1});
+        m.output("y");
+        EXPECT_EQ(test::refusal([&] { made(m); }),
+                  domain == b::microsoft ? ""
+                                         : "net.onnx: node 0 (QLinearConv) has attribute 'channels_last', "
+                                           "which only operators of com.microsoft have");
+    }
+}
+
+TEST(OnnxMarks, SavedPlansHaveThem) {
+    network net = made(every_kind());
+    const std::vector<std::string> honest = bytes_of(net);
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("octet_marks_" + std::to_string(getpid()))).string();
+    net.save(path);
+    network saved(path);
+    EXPECT_TRUE(bytes_of(saved) == honest);
+    std::filesystem::remove(path);
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 #include "octet/onnx_graph.hpp"
@@ -97,8 +97,8 @@ node_test onnx(const char *op) { return node_test("onnx", op); }
 /// make addresses of functions no constants, so this cannot be a static_assert.) Those without a shape are gone when a file has been read.
 TEST(OperatorTable, SaysOfEachOperatorWhetherItKeepsRowsApart) {
     for (const char *framework : {"tflite", "onnx"})
-        for (const std::string &op : model::listed_operators(framework)) {
-            const model::operator_facts &facts = model::facts_of(framework, op);
+        for (const std::string &op : model::dialect_of(framework).operators().listed()) {
+            const model::operator_facts &facts = model::facts_of(model::dialect_of(framework), op);
             EXPECT_TRUE(!facts.infer || facts.rows) << framework << ' ' << op << " lacks `batched`";
         }
 }

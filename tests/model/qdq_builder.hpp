@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "model/onnx_builder.hpp"
-#include "network/passes/octet_operators.hpp"
+#include "network/passes/onnx/octet_operators.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/run/evaluate.hpp"
 #include "octet/network.hpp"

@@ -268,6 +268,15 @@ int node_number(const graph &g, std::size_t index) {
     return number >= 0 ? number : static_cast<int>(index);
 }
 
+std::optional<std::int32_t> constant_code(const graph &g, int tensor) {
+    if (tensor < 0)
+        return {};
+    const model::tensor &t = g.tensors[at(tensor)];
+    if (!t.is_constant || !is_code(t.type) || t.data.size() != 1)
+        return {};
+    return t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0];
+}
+
 bool is_read(const graph &g, int tensor) {
     return std::count(g.outputs.begin(), g.outputs.end(), tensor) != 0 ||
            std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {

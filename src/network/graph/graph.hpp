@@ -5,6 +5,7 @@
 // includes nothing of the others.
 
 #include <cstring>
+#include <optional>
 
 #include "octet/graph.hpp"
 #include "octet/octet.hpp"
@@ -22,14 +23,14 @@ void check_operators(const graph &g);
 [[noreturn]] void refuse(const std::string &reason);                  ///< status::invalid_arguments
 [[noreturn]] void refuse_as_unimplemented(const std::string &reason); ///< status::unimplemented
 
-/// The operator that copies a tensor into its other layout; passes insert it, no framework has it.
-inline constexpr const char *layout_operator = "Reorder";
-
 /// The number of a tensor or node, an int in graphs, as an index.
 inline std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
+
+/// The only code of a constant; nothing for another tensor, or none.
+std::optional<std::int32_t> constant_code(const graph &g, int tensor);
 
 /// Whether elements of this type stand for those of a type of the framework's, which files declare of inputs and outputs.
 inline bool stands_for(data_type type, const std::string &foreign_type) {

@@ -14,6 +14,7 @@ public:
     explicit graph_editor(graph &g);
 
     graph &get_graph() { return g_; }
+    const graph &get_graph() const { return g_; }
     std::size_t node_count() const { return g_.nodes.size(); }
     const node &at(int index) const { return g_.nodes[static_cast<std::size_t>(index)]; }
     const tensor &tensor_at(int index) const { return g_.tensors[static_cast<std::size_t>(index)]; }

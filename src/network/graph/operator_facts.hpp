@@ -1,12 +1,14 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // All that is known of an operator, in one row: how many inputs it has, how it is lowered, what it gives, and how passes may
-// treat it. The row stands at the end of the file of its family, behind the functions that it names; nothing else names the
-// operator. A family's file is in ops/onnx or ops/tflite; operators.cpp lists the families.
+// treat it. The row stands at the end of the file of its family, behind the functions that it names. A family's file is in
+// ops/onnx or ops/tflite; dialects/ lists the families. Besides rows, only passes that look for a pattern name operators.
 
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <variant>
 
 #include "network/graph/graph.hpp"
 #include "octet/onnx_graph.hpp"
@@ -34,7 +36,7 @@ enum class buffer_use {
     aliased_or_persistent ///< it is the input's own, or keeps contents that were written once
 };
 
-/// How an ONNX operator meets the two layouts of images (passes/onnx_layout.cpp).
+/// How an ONNX operator meets the two layouts of images (passes/onnx/layouts.cpp).
 enum class layout_support {
     row_major,     ///< knows no other
     follows,       ///< any layout, the same for all its images
@@ -45,12 +47,66 @@ enum class layout_support {
 };
 
 /// Past which a float operator of ONNX may be quantized, because it only moves elements: DequantizeLinear goes
-/// down (passes/octet_operators.cpp).
+/// down (passes/onnx/octet_operators.cpp).
 enum class code_move { none, down, both };
 
 /// How a float operator of ONNX becomes a quantized one, between DequantizeLinear and QuantizeLinear
 /// (passes/ort/qdq_units.cpp).
-enum class quantized_form { none, convolution, matrix_product, gemm, binary, concatenation, unary };
+enum class quantized_form {
+    none,
+    convolution,
+    matrix_product,
+    gemm,
+    binary,
+    concatenation,
+    unary,
+    moved,  ///< only moves elements, or chooses among them: itself, on codes of one scale
+    choice, ///< between elements of two tensors, which are quantized anew
+    index,  ///< gives places of elements, which are those of their codes
+    parts   ///< as `moved`, with several outputs
+};
+
+/// How ONNX Runtime's TransposeOptimizer lets a Transpose in front of an operator pass it
+/// (passes/ort/transposes.cpp).
+enum class passing_kind {
+    unknown, ///< it does not know the operator
+    none,    ///< it knows it, and lets none pass
+    elements,
+    broadcast,
+    along_axis,
+    softmax,
+    index,
+    gather,
+    reduction,
+    quantization,
+    transpose,
+    reshape,
+    squeeze,
+    unsqueeze,
+    slice,
+    tile,
+    pad,
+    sizes
+};
+
+/// Which inputs are transposed with the operator: those of its kind, or the first alone.
+enum class passed_inputs { of_kind, first };
+
+struct transpose_passing {
+    passing_kind kind = passing_kind::unknown;
+    passed_inputs inputs = passed_inputs::of_kind;
+};
+
+/// What an operator does with images whose channels are in blocks (passes/onnx/images_in_blocks.cpp).
+enum class block_use { none, convolve, pool, pool_whole, normalize, activate, multiply, sum, join, enlarge };
+
+/// An attribute whose value ONNX Runtime takes for the same as none where it looks for common subexpressions.
+/// Where an operator has several, it compares them in the order in which it has them, that of the file and
+/// then that of a table of hashes: only the first of the latter counts.
+struct assumed_attribute {
+    std::string_view name;
+    std::variant<std::int64_t, float, std::string_view> value;
+};
 
 /// Which inputs of an ONNX operator are codes, each followed by its scale and its zero point, and where the scale of
 /// the output is among the inputs, likewise.
@@ -119,12 +175,22 @@ struct input_counts {
     }
 };
 
+/// Elements that a node appends before and after each dimension of an image, and the dimension of its
+/// channels.
+struct image_padding {
+    memory::dims before, after;
+    std::size_t channels;
+};
+
 /// A row of the table. Facts that are not said have the values here.
 struct operator_facts {
     using lowering_function = std::unique_ptr<step> (*)(const lowering &);
     using shape_function = void (*)(node_shapes &);
     using node_question = bool (*)(const graph &, const node &);
     using rows_question = bool (*)(const node_rows &);
+    using padding_function = std::optional<image_padding> (*)(const graph &, const node &padding,
+                                                              const node &reader);
+    using padded_function = bool (*)(node &, const image_padding &);
     using known_function = std::optional<std::vector<double>> (*)(const known_node &);
 
     const char *name;
@@ -143,13 +209,18 @@ struct operator_facts {
     fusion_part fusion = fusion_part::none;
     std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
     buffer_use buffers = buffer_use::written;
-    bool commutes = false;      ///< an `operand` whose tensors may change places
-    bool pads = false;          ///< appends constants around a tensor
-    bool takes_padding = false; ///< a convolution that can do so itself
+    bool commutes = false; ///< an `operand` whose tensors may change places
+    padding_function pads =
+        nullptr; ///< appends zeros, as the reader has them, around an image; nothing: others
+    padded_function takes_padding = nullptr; ///< makes a convolution do so itself; false where it cannot
     layout_support layout = layout_support::row_major;
     code_move moves = code_move::none;
     quantized_form form = quantized_form::none;
-    const char *on_codes = nullptr; ///< the operator that it becomes
+    const char *on_codes = nullptr; ///< the operator that it becomes; null: itself
+    bool moves_pairs = false; ///< QuantizeLinear and DequantizeLinear may pass it (passes/ort/qdq_pairs.cpp)
+    transpose_passing passing = {};
+    block_use blocks = block_use::none;
+    assumed_attribute assumed = {}; ///< without a name: none
     scaled_operands scaled = {};
     integer_facts integers = {};
     dims_from_values dims = {};
@@ -190,11 +261,21 @@ public:
     }
     constexpr operator_facts commutative() const { return with(&operator_facts::commutes, true); }
     constexpr operator_facts use(buffer_use u) const { return with(&operator_facts::buffers, u); }
-    constexpr operator_facts padding() const { return with(&operator_facts::pads, true); }
-    constexpr operator_facts padded() const { return with(&operator_facts::takes_padding, true); }
+    constexpr operator_facts padding(padding_function f) const { return with(&operator_facts::pads, f); }
+    constexpr operator_facts padded(padded_function f) const {
+        return with(&operator_facts::takes_padding, f);
+    }
     constexpr operator_facts layouts(layout_support h) const { return with(&operator_facts::layout, h); }
     constexpr operator_facts moved(code_move m) const { return with(&operator_facts::moves, m); }
-    constexpr operator_facts becomes(quantized_form f, const char *op) const {
+    constexpr operator_facts transposed(passing_kind k, passed_inputs i = passed_inputs::of_kind) const {
+        return with(&operator_facts::passing, transpose_passing{k, i});
+    }
+    constexpr operator_facts blocked(block_use b) const { return with(&operator_facts::blocks, b); }
+    constexpr operator_facts passes_pairs() const { return with(&operator_facts::moves_pairs, true); }
+    template <typename Value> constexpr operator_facts assumes(std::string_view name, Value value) const {
+        return with(&operator_facts::assumed, assumed_attribute{name, value});
+    }
+    constexpr operator_facts becomes(quantized_form f, const char *op = nullptr) const {
         return with(&operator_facts::form, f).with(&operator_facts::on_codes, op);
     }
     /// `count` inputs from `first` on, every third one.

@@ -4,8 +4,8 @@
 
 #include "network/graph/file.hpp"
 #include "network/onnx/contrib_operators.hpp"
+#include "network/onnx/facts.hpp"
 #include "network/onnx/wide_integers.hpp"
-#include "network/operators.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -13,18 +13,22 @@ namespace model {
 
 std::string onnx_operator(const std::string &domain, const std::string &op) {
     const bool is_default = domain.empty() || domain == "ai.onnx", is_own = domain == "com.microsoft";
-    const bool is_unknown = !find_operator("onnx", op);
-    if ((is_default || is_own) && (is_unknown || is_onnx_operator(op, is_own)))
+    const operator_facts *known = dialect_of("onnx").operators().find(op);
+    const auto is_there = [&] {
+        return !known->is_internal &&
+               (known->domain == domains::both || (known->domain == domains::microsoft) == is_own);
+    };
+    if ((is_default || is_own) && (!known || is_there()))
         return printable(op);
     return printable((is_default ? "ai.onnx" : domain) + "::" + op);
 }
 
 bool is_onnx_operator(const std::string &name) {
-    const operator_facts *known = find_operator("onnx", name);
+    const operator_facts *known = dialect_of("onnx").operators().find(name);
     return known && !known->is_internal;
 }
 
-summed_products onnx_products(const std::string &name) { return facts_of("onnx", name).products; }
+summed_products onnx_products(const std::string &name) { return onnx_facts(name).products; }
 
 void complete_onnx_graph(graph &g, std::vector<bool> is_int64) {
     expand_contrib_operators(g);

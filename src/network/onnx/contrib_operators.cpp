@@ -6,8 +6,8 @@
 #include <iterator>
 #include <map>
 
-#include "network/graph/attention_parts.hpp"
-#include "network/graph/node_parts.hpp"
+#include "network/parts/attention_parts.hpp"
+#include "network/parts/node_parts.hpp"
 
 namespace octet::model {
 namespace {

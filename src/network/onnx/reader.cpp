@@ -11,7 +11,6 @@
 #include <unordered_map>
 
 #include "network/graph/file.hpp"
-#include "network/graph/graph_editor.hpp"
 #include "network/graph/node_marks.hpp"
 #include "network/onnx/constants.hpp"
 #include "network/onnx/node_order.hpp"
@@ -256,8 +255,11 @@ private:
             refuse(who + " has no output");
         for (int i = 0; i < last; i++)
             n.outputs.push_back(add_output(source.output(i), who));
-        for (const format::AttributeProto &a : source.attribute())
+        for (const format::AttributeProto &a : source.attribute()) {
+            if (a.name() == "channels_last" && source.domain() != "com.microsoft")
+                refuse(who + " has attribute 'channels_last', which only operators of com.microsoft have");
             add_attribute(n, a);
+        }
         round_doubles(n);
         g_.nodes.push_back(std::move(n));
     }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "network/graph/node_marks.hpp"
-#include "network/operators.hpp"
+#include "network/onnx/facts.hpp"
 
 namespace octet::model {
 namespace {
@@ -23,7 +23,7 @@ std::int64_t named_type(const node &n, const integer_facts &facts) {
 
 /// Whether a node gives INT64 if it gives integers: its own type, or that of the input whose elements it gives.
 bool gives_wide(const node &n, const std::vector<bool> &is_wide) {
-    const integer_facts &facts = facts_of("onnx", n.op).integers;
+    const integer_facts &facts = onnx_facts(n.op).integers;
     if (facts.type_attribute)
         return named_type(n, facts) == int64;
     return facts.gives_int64 || (facts.elements < n.inputs.size() && n.inputs[facts.elements] >= 0 &&
@@ -40,7 +40,7 @@ bool is_at_limit(const tensor &t) {
 }
 
 integer_use use_of(const node &n, std::size_t input) {
-    const integer_facts &facts = facts_of("onnx", n.op).integers;
+    const integer_facts &facts = onnx_facts(n.op).integers;
     const std::int64_t type = named_type(n, facts);
     if (type == int32 || type == int64)
         return integer_use::passes_on;
@@ -88,7 +88,7 @@ void mark_wide_integers(graph &g, std::vector<bool> is_wide) {
         for (const int t : n.outputs)
             if (t >= 0)
                 is_wide[static_cast<std::size_t>(t)] = true;
-        if (facts_of("onnx", n.op).integers.is_arithmetic)
+        if (onnx_facts(n.op).integers.is_arithmetic)
             set_mark(n, &node_marks::is_wide, true);
     }
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 
 namespace octet::model {
 namespace {
@@ -46,12 +46,12 @@ private:
     /// Refuses what only a batch of one keeps apart.
     void check_node(std::size_t i) {
         const node &n = g_.nodes[i];
-        const auto couples = facts_of(g_.framework, n.op).couples;
+        const auto couples = facts_of(g_, n).couples;
         if (couples && couples(g_, n))
             fail("the batch cannot be changed: " + node_text(g_, i) +
                  " treats images as it does any dimension");
-        if (g_.framework ==
-            "tflite") // ONNX Runtime's operators of several ranks know which dimension is what
+        const dialect *const spoken = find_dialect(g_.framework);
+        if (spoken && spoken->may_broadcast_batch)
             check_ranks(i);
     }
 

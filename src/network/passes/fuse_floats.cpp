@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "network/dialect.hpp"
 #include "network/graph/graph_editor.hpp"
-#include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
 
 namespace octet::model {
@@ -31,7 +31,7 @@ public:
 
 private:
     const tensor &at(int t) const { return e_.tensor_at(t); }
-    const operator_facts &facts(int i) const { return facts_of("onnx", e_.at(i).op); }
+    const operator_facts &facts(int i) const { return facts_of(e_.get_graph(), e_.at(i)); }
     bool is_float(int t) const { return t >= 0 && at(t).type == data_type::f32; }
 
     bool has_constant_parameters(int i) const {
@@ -55,7 +55,7 @@ private:
         if (!is_float(t) || at(t).is_channels_last)
             return false;
         const memory::dims &all = at(result).dims, &own = at(t).dims;
-        const bool is_image = facts(host).takes_padding; // of a convolution, channels come second
+        const bool is_image = facts(host).takes_padding != nullptr; // of a convolution, channels come second
         const std::vector<int> &of_host = e_.at(host).inputs;
         if (of_host.size() > 1 && of_host[1] >= 0 && at(of_host[1]).dims.size() == 1)
             return false; // rows times a vector: a result for each row

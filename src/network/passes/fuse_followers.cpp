@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "network/dialect.hpp"
 #include "network/graph/graph_editor.hpp"
-#include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
 
 namespace octet::model {
@@ -14,8 +14,7 @@ namespace {
 
 class follower_fusion {
 public:
-    follower_fusion(graph &g, std::vector<bool> stay_alone)
-        : framework_(g.framework), stay_alone_(std::move(stay_alone)), e_(g) {}
+    follower_fusion(graph &g, std::vector<bool> stay_alone) : stay_alone_(std::move(stay_alone)), e_(g) {}
 
     void run() {
         for (int i = 0; i < static_cast<int>(e_.node_count()); i++) {
@@ -34,7 +33,7 @@ private:
     const tensor &at(int t) const { return e_.tensor_at(t); }
     int input(int i, std::size_t k) const { return k < e_.at(i).inputs.size() ? e_.at(i).inputs[k] : -1; }
 
-    const operator_facts &facts_of_node(int i) const { return facts_of(framework_, e_.at(i).op); }
+    const operator_facts &facts_of_node(int i) const { return facts_of(e_.get_graph(), e_.at(i)); }
     bool stays_alone(int i) const { return stay_alone_[static_cast<std::size_t>(i)]; }
     bool is_aliased_or_persistent(int i) const {
         return facts_of_node(i).buffers == buffer_use::aliased_or_persistent;
@@ -127,7 +126,6 @@ private:
         });
     }
 
-    const std::string framework_;
     const std::vector<bool> stay_alone_;
     graph_editor e_;
     std::map<int, int> overwritten_at_; ///< tensors whose buffer a sum took, and the sum's place

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "network/dialect.hpp"
 #include "network/lower/lowering.hpp"
-#include "network/operators.hpp"
 #include "network/profiles.hpp"
 #include "network/run/on_behalf_of.hpp"
 
@@ -48,7 +48,7 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, cons
     packing weights(unshared, work, 0);
     tensor_buffers buffers(one, weights);
     const node &n = one.nodes.front();
-    if (!facts_of(one.framework, n.op).lower)
+    if (!facts_of(one, n).lower)
         refuse_as_unimplemented("the operator cannot run");
     const std::unique_ptr<step> lowered =
         lower_under(under, lowering(n, one, buffers, cpu, requantization_rule::automatic, none));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/network.hpp"
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 #include "network/run/session.hpp"
 #include "storage/replacement.hpp"
 
@@ -117,7 +117,7 @@ void network::run(const observer &after_node) {
 }
 
 std::vector<std::string> supported_operators(const std::string &framework) {
-    return model::listed_operators(framework);
+    return model::dialect_of(framework).operators().listed();
 }
 
 } // namespace v0

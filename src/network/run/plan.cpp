@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "network/dialect.hpp"
 #include "network/graph/file.hpp"
 #include "network/lower/lowering.hpp"
-#include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
-#include "network/passes/octet_operators.hpp"
-#include "network/passes/onnx_layout.hpp"
-#include "network/passes/onnx_quantization.hpp"
-#include "network/passes/ort/fold_integers.hpp"
-#include "network/passes/ort/transformers.hpp"
 #include "network/profiles.hpp"
 #include "network/run/evaluate.hpp"
 #include "network/run/on_behalf_of.hpp"
@@ -50,7 +45,7 @@ std::size_t fused_inputs(const graph &g, const node &n) {
 void check_input_count(const graph &g, std::size_t i) {
     const node &n = g.nodes[i];
     const auto check = [&](const std::string &who, const std::string &op, std::size_t own) {
-        const input_counts allowed = facts_of(g.framework, op).inputs;
+        const input_counts allowed = facts_of(g, op).inputs;
         if (!allowed.have(own))
             refuse(who + ": has " + std::to_string(own) + " inputs, allowed: " + allowed.text());
     };
@@ -65,12 +60,12 @@ void check_lowerings(const graph &g) {
     std::vector<std::string> unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         check_input_count(g, i);
-        if (!facts_of(g.framework, g.nodes[i].op).lower)
+        if (!facts_of(g, g.nodes[i]).lower)
             unsupported.push_back(node_text(g, i));
     }
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + list(unsupported) + "; supported are " +
-                                list(listed_operators(g.framework)));
+                                list(dialect_of(g.framework).operators().listed()));
 }
 
 /// A large tensor that cannot have its buffer, before operators make tables as long as it is. A network of small ones is
@@ -151,7 +146,7 @@ std::size_t bytes_to_pack(const graph &g, const packed_weights &packed) {
     constexpr std::size_t large = std::size_t{1} << 15;
     std::size_t bytes = 0;
     for (const node &n : g.nodes)
-        if (facts_of(g.framework, n.op).fusion == fusion_part::accumulates)
+        if (facts_of(g, n).fusion == fusion_part::accumulates)
             for (const int t : n.inputs) {
                 const std::size_t size = t < 0 ? 0 : g.tensors[at(t)].data.size();
                 if (size >= large && !packed.has(g.tensors[at(t)].data))
@@ -210,33 +205,23 @@ std::vector<bool> nodes_by_place(const graph &g, const network_options &options)
     return are;
 }
 
-/// Returns what ONNX Runtime's transformers did.
-ort_history apply_passes(graph &g, const network_options &options) {
-    listed_operators(g.framework); // refuses an unknown framework
+/// Returns what the framework's own rewrites did.
+rewrite_history apply_passes(graph &g, const network_options &options) {
+    const dialect &spoken = dialect_of(g.framework);
     check_graph(g);
     for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
         g.nodes[i].number = node_number(g, i);
-    const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
-    ort_history transformed;
-    const sized_constants from_sizes = fold_integers(g);
-    if (is_onnx) {
-        const evaluator within_limit = limited(options.memory_limit);
-        transformed = transform_as_onnx_runtime(g, within_limit, from_sizes, options.qdq_is_int8_allowed);
-        use_octet_operators(g, within_limit);
-        note_quantization(g);
-        if (options.single_rows_alone)
-            note_single_rows(g);
-    }
+    rewrite_history transformed = spoken.prepare(g, options, limited(options.memory_limit));
     drop_empty_results(g);
     check_lowerings(g);
     if (options.fusion)
         fuse_padding(g);
-    if (is_onnx)
-        assign_layouts(g);
+    if (spoken.assign_layouts)
+        spoken.assign_layouts(g);
     if (options.fusion)
         fuse_followers(g, options.rule, nodes_by_place(g, options));
-    if (options.fusion && is_onnx)
-        fuse_floats(g);
+    if (options.fusion && spoken.fuse)
+        spoken.fuse(g);
     return transformed;
 }
 

@@ -7,7 +7,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/lower/step.hpp"
-#include "network/passes/ort/history.hpp"
+#include "network/rewrites.hpp"
 #include "octet/network.hpp"
 
 namespace octet::model {
@@ -19,7 +19,7 @@ struct plan {
     memory_plan memory;
     std::vector<std::shared_ptr<const packed_constant>> weights; ///< packed, in the order of use
     std::vector<int> packed_reads; ///< per tensor: how many inputs are packed ones
-    ort_history transformed;       ///< see `network::passes`, `operators_left`
+    rewrite_history transformed;   ///< see `network::passes`, `operators_left`
     cpu_isa isa;                   ///< that the steps were made for
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/quantize.hpp"
 
+#include "network/dialect.hpp"
 #include "network/graph/graph.hpp"
 #include "octet/float_environment.hpp"
 
@@ -32,7 +33,8 @@ void quantize(const std::string &framework, data_type type, const quantization &
     if (count == 0)
         return;
     primitive_attr attr;
-    attr.set_requantization(framework == "onnx" ? onnxruntime_rule : tflite_rule);
+    const dialect *const spoken = find_dialect(framework);
+    attr.set_requantization(spoken ? spoken->quantization : tflite_rule);
     attr.set_scales(OCTET_ARG_DST, 0, q.scales);
     attr.set_zero_points(OCTET_ARG_DST, 0, q.zero_points);
     const engine cpu(engine::kind::cpu, 0);

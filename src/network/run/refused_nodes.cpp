@@ -5,11 +5,11 @@
 #include <charconv>
 #include <set>
 
+#include "network/dialect.hpp"
 #include "network/graph/graph.hpp"
 #include "network/run/plan.hpp"
 #include "network/run/sizes.hpp"
 #include "octet/network.hpp"
-#include "octet/onnx_graph.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -57,8 +57,8 @@ private:
     bool is_answered() {
         graph now = g_;
         try {
-            if (now.framework == "onnx" && !now.saved)
-                complete_onnx_graph(now, is_int64_);
+            if (const dialect *spoken = find_dialect(now.framework); spoken && spoken->complete && !now.saved)
+                spoken->complete(now, is_int64_);
             if (!now.saved)
                 infer_shapes(now);
             for (auto &[number, sentence] : refused_lowerings(now, options_))
@@ -170,7 +170,8 @@ std::string why_not_supported(const operator_query &query, const network_options
     g.framework = query.framework;
     g.opset = query.opset;
     model::node n;
-    n.op = query.framework == "onnx" ? model::onnx_operator(query.domain, query.op) : query.op;
+    const model::dialect *const spoken = model::find_dialect(query.framework);
+    n.op = spoken ? spoken->operator_name(query.domain, query.op) : query.op;
     n.attributes = query.attributes;
     const auto add = [&](const model::tensor &t) {
         g.tensors.push_back(t);
@@ -185,7 +186,7 @@ std::string why_not_supported(const operator_query &query, const network_options
     while (!n.inputs.empty() && n.inputs.back() < 0)
         n.inputs.pop_back();
     for (model::tensor t : query.outputs) {
-        if (query.framework == "onnx")
+        if (spoken && spoken->infers_all)
             t.foreign_type = "unknown"; // until shapes are inferred
         n.outputs.push_back(add(t));
         g.outputs.push_back(n.outputs.back());

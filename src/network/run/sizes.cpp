@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "network/dialect.hpp"
 #include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "network/run/sizes.hpp"
@@ -104,7 +105,7 @@ template <typename Change> bool succeeds(graph &g, const Change &change) {
 /// the inputs.
 void change_batch(graph &g, dim_t batch) {
     const auto set = [&](graph &of) { set_batch(of, batch); };
-    if (g.framework == "tflite") {
+    if (!dialect_of(g.framework).infers_all) {
         set(g);
         return follow_shapes(g);
     }

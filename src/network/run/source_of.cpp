@@ -1,5 +1,6 @@
 // What a saved plan was made of.
 // SPDX-License-Identifier: Apache-2.0
+#include "network/dialect.hpp"
 #include "network/saved/plan_file.hpp"
 #include "network/shapes/known_shapes.hpp"
 
@@ -10,7 +11,7 @@ graph source_of(const graph &g) {
         return g;
     graph source = g.saved->source;
     // Integers that follow from sizes are in no file.
-    if (source.framework == "onnx")
+    if (dialect_of(source.framework).infers_all)
         infer_shapes(source);
     else
         follow_shapes(source);

@@ -9,6 +9,7 @@
 
 #include <plan_generated.h>
 
+#include "network/dialect.hpp"
 #include "network/graph/file.hpp"
 #include "network/graph/node_marks.hpp"
 #include "network/saved/format.hpp"
@@ -31,7 +32,8 @@ public:
         open_structure();
         check_origin();
         check_blobs();
-        is_tflite_ = text(plan_->framework()) == "tflite";
+        const dialect *const spoken = find_dialect(text(plan_->framework()));
+        has_narrow_attributes_ = spoken && spoken->has_narrow_attributes;
         graph g = read_graph(*plan_, "");
         auto saved = std::make_shared<saved_plan>();
         saved->rule = rule();
@@ -254,9 +256,9 @@ private:
         return t;
     }
 
-    /// Integers of TFLite have 32 bits, and its lowering functions compute with them.
+    /// Integers that have 32 bits in the framework's files, which lowering functions count on.
     std::int64_t checked(std::int64_t value, const std::string &who) const {
-        if (is_tflite_ && value != static_cast<std::int32_t>(value))
+        if (has_narrow_attributes_ && value != static_cast<std::int32_t>(value))
             fail(who + " has an attribute of " + std::to_string(value) + ", which does not fit 32 bits");
         return value;
     }
@@ -392,7 +394,7 @@ private:
 
     const shared_bytes &file_;
     const format::Plan *plan_ = nullptr;
-    bool is_tflite_ = false;
+    bool has_narrow_attributes_ = false;
     std::size_t structure_end_ = 0;
     std::size_t budget_ = 0; ///< bytes that may still be copied out of the structure
 };

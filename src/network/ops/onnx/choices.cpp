@@ -290,32 +290,49 @@ constexpr row onnx_choices_rows[] = {
         .becomes(form::concatenation, "QLinearConcat")
         .uses_integers(use::passes_on, use::passes_on)
         .known_numbers(known_concat)
-        .sizes(flow::concatenated),
+        .sizes(flow::concatenated)
+        .transposed(passing_kind::along_axis)
+        .blocked(block_use::join),
     row("Expand", 2, make_expand, expand_shape, rows::expand)
         .use(aliased_or_persistent)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
         .dims_from(1)
         .known_numbers(known_expand)
-        .sizes(flow::expanded),
+        .sizes(flow::expanded)
+        .becomes(form::moved),
     row("Gather", 2, lower_gather, gather_shape, rows::gather)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
         .known_numbers(known_gather)
-        .sizes(flow::gathered),
+        .sizes(flow::gathered)
+        .transposed(passing_kind::gather)
+        .becomes(form::moved)
+        .assumes("axis", std::int64_t{0}),
     row("QLinearConcat", {5, any}, lower_qlinear_concat, qlinear_concat_shape, rows::concatenation)
         .in(domains::microsoft)
         .scales(2, any, 0)
         .layouts(follows)
-        .sizes(flow::concatenated),
+        .sizes(flow::concatenated)
+        .transposed(passing_kind::along_axis),
     row("Slice", {1, 5}, lower_slice, slice_shape, slice_keeps_rows)
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::compares)
         .dims_from(1)
         .known_numbers(known_slice)
-        .sizes(flow::first_broadcast),
-    row("Split", {1, 2}, lower_split, split_shape, rows::inner_axis_or_first).sizes(flow::first_broadcast),
-    row("Where", 3, lower_where, shape::where, rows::broadcast).elements_of(1).known_numbers(numbers::where),
+        .sizes(flow::first_broadcast)
+        .transposed(passing_kind::slice)
+        .becomes(form::moved)
+        .passes_pairs(),
+    row("Split", {1, 2}, lower_split, split_shape, rows::inner_axis_or_first)
+        .sizes(flow::first_broadcast)
+        .transposed(passing_kind::along_axis, passed_inputs::first)
+        .becomes(form::parts),
+    row("Where", 3, lower_where, shape::where, rows::broadcast)
+        .elements_of(1)
+        .known_numbers(numbers::where)
+        .transposed(passing_kind::broadcast)
+        .becomes(form::choice),
 };
 
 } // namespace

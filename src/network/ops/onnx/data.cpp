@@ -311,13 +311,15 @@ constexpr row onnx_data_rows[] = {
         .in(domains::both)
         .scales(0, 1)
         .layouts(converts)
-        .sizes(flow::first),
+        .sizes(flow::first)
+        .transposed(passing_kind::quantization),
     row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear, shape::dynamic_quantize, rows::never),
     row("QuantizeLinear", {2, 3}, lower_quantize_linear, shape::quantize, rows::first_input)
         .in(domains::both)
         .scales(0, 0, 1)
         .layouts(layout_support::chooses)
-        .sizes(flow::first),
+        .sizes(flow::first)
+        .transposed(passing_kind::quantization),
 };
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "network/ops/onnx/plane_products.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "network/shapes/onnx_images.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {

@@ -356,7 +356,7 @@ constexpr row onnx_dot_rows[] = {
         .in(domains::both)
         .scales(0, 2, 6)
         .part(accumulates)
-        .padded()
+        .padded(add_pads)
         .layouts(layout_support::gathers)
         .sizes(flow::windows)
         .sums(products::of_codes),

@@ -113,24 +113,29 @@ constexpr row onnx_elementwise_rows[] = {
         .in(domains::microsoft)
         .scales(0, 2, 6)
         .layouts(follows)
-        .sum_of(0, 3),
+        .sum_of(0, 3)
+        .transposed(passing_kind::broadcast),
     row("QLinearLeakyRelu", {4, 5}, lower_qlinear_leaky_relu, shape::same, rows::first_input)
         .in(domains::microsoft)
         .scales(0, 1, 3)
         .layouts(follows)
-        .part(pointwise),
+        .part(pointwise)
+        .transposed(passing_kind::elements),
     row("QLinearMul", {7, 8}, binary_operator<algorithm::binary_mul>, shape::qlinear_binary, rows::broadcast)
         .in(domains::microsoft)
         .scales(0, 2, 6)
-        .layouts(follows),
+        .layouts(follows)
+        .transposed(passing_kind::broadcast),
     row("QLinearSigmoid", {4, 5}, lower_qlinear_sigmoid, shape::same, rows::first_input)
         .in(domains::microsoft)
         .scales(0, 1, 3)
         .layouts(follows)
-        .part(pointwise),
+        .part(pointwise)
+        .transposed(passing_kind::elements),
     row("QLinearSoftmax", {4, 5}, lower_qlinear_softmax, shape::same, rows::inner_axis_or_last)
         .in(domains::microsoft)
-        .scales(0, 1, 3),
+        .scales(0, 1, 3)
+        .transposed(passing_kind::softmax),
 };
 
 } // namespace

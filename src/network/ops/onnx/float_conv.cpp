@@ -10,11 +10,10 @@
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "network/shapes/onnx_images.hpp"
 
 namespace octet::model {
 namespace {
-
-constexpr dim_t channel_block = 16, channel_alignment = 4;
 
 conv_sizes sizes_of(const lowering &l) {
     const tensor &w = l.input(conv_weights, {data_type::f32}), &x = l.input(0, {data_type::f32});
@@ -30,12 +29,12 @@ dim_t block_of(const conv_sizes &s, const window_geometry &g) {
     constexpr dim_t pixel_block = 128;
     if (s.groups > 1)
         return s.channels; // with the order of one block, also where there are more
-    if (s.channels < channel_block)
+    if (s.channels < channels_of_block)
         return 1;
     const auto is_zero = [](const memory::dims &pads) {
         return std::all_of(pads.begin(), pads.end(), [](dim_t p) { return p == 0; });
     };
-    return s.taps == 1 && is_zero(g.padding_l) && is_zero(g.padding_r) ? pixel_block : channel_block;
+    return s.taps == 1 && is_zero(g.padding_l) && is_zero(g.padding_r) ? pixel_block : channels_of_block;
 }
 
 /// Some of the channels, the second dimension.
@@ -119,25 +118,6 @@ std::optional<buffer> bias_of_channels(const lowering &l, dim_t channels) {
     return l.input_buffer(conv_bias);
 }
 
-bool computes_in_blocks(const graph &g, const node &conv) {
-    const auto at = [&](std::size_t i) {
-        return i < conv.inputs.size() && conv.inputs[i] >= 0
-                   ? &g.tensors[static_cast<std::size_t>(conv.inputs[i])]
-                   : nullptr;
-    };
-    const tensor *const w = at(conv_weights), *const bias = at(conv_bias);
-    if (!w || w->dims.size() != 4 || !w->is_constant || (bias && !bias->is_constant) ||
-        marks_of(conv).has_dequantized)
-        return false;
-    const dim_t groups = attribute_or<std::int64_t>(conv, "group", 1), channels = w->dims[1],
-                outputs = groups > 0 ? w->dims[0] / groups : 0;
-    if (groups > 1 && channels == 1 && outputs == 1) // depthwise
-        return groups % channel_alignment == 0;
-    if (groups > 1)
-        return channels % channel_block == 0 && outputs % channel_block == 0;
-    return channels < channel_block || channels % channel_alignment == 0;
-}
-
 namespace {
 
 std::unique_ptr<step> lower_float_conv(const lowering &l) {
@@ -161,9 +141,11 @@ using namespace row_words;
 constexpr row onnx_float_conv_rows[] = {
     row("Conv", {2, 3}, lower_float_conv, shape::conv, rows::windows)
         .part(accumulates)
-        .padded()
+        .padded(add_pads)
         .becomes(form::convolution, "QLinearConv")
-        .sizes(flow::windows),
+        .sizes(flow::windows)
+        .blocked(block_use::convolve)
+        .assumes("group", std::int64_t{1}),
     row("ConvAdd", 4, lower_float_conv, shape::conv, rows::never).part(accumulates).internal(),
 };
 

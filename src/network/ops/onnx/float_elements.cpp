@@ -441,75 +441,121 @@ template <typename F> constexpr row comparison_row(const char *name, row::known_
 }
 
 constexpr row onnx_float_elements_rows[] = {
-    row("Abs", 1, lower_function<magnitude>, shape::same, rows::first_input).part(pointwise).arithmetic(),
+    row("Abs", 1, lower_function<magnitude>, shape::same, rows::first_input)
+        .part(pointwise)
+        .arithmetic()
+        .transposed(passing_kind::elements),
     row("Add", 2, lower_float_add, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .commutative()
         .becomes(form::binary, "QLinearAdd")
         .uses_integers(use::passes_on, use::passes_on)
         .arithmetic()
-        .known_numbers(numbers::add),
-    row("And", 2, logic<both>, shape::comparison, rows::broadcast).known_numbers(numbers::both),
+        .known_numbers(numbers::add)
+        .transposed(passing_kind::broadcast)
+        .blocked(block_use::sum),
+    row("And", 2, logic<both>, shape::comparison, rows::broadcast)
+        .known_numbers(numbers::both)
+        .transposed(passing_kind::broadcast),
     row("Cast", 1, lower_cast, shape::cast, rows::first_input)
         .use(aliased_or_persistent)
         .typed_by("to")
-        .known_numbers(numbers::cast),
-    function_row("Ceil").known_numbers(numbers::ceil),
-    row("Celu", 1, lower_float_function, shape::same, rows::first_input_in_groups),
+        .known_numbers(numbers::cast)
+        .transposed(passing_kind::elements)
+        .assumes("saturate", std::int64_t{1}),
+    function_row("Ceil").known_numbers(numbers::ceil).transposed(passing_kind::elements),
+    row("Celu", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+        .transposed(passing_kind::elements),
     row("Clip", {1, 3}, lower_clip, shape::same, rows::first_input)
         .part(pointwise)
-        .uses_integers(use::compares, use::compares),
-    row("Cos", 1, lower_float_function, shape::same, rows::first_input_in_groups),
+        .uses_integers(use::compares, use::compares)
+        .transposed(passing_kind::elements, passed_inputs::first)
+        .blocked(block_use::activate),
+    row("Cos", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+        .transposed(passing_kind::elements),
     row("Div", 2, arithmetic<std::divides<>, algorithm::binary_div>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .arithmetic()
-        .known_numbers(numbers::div),
-    row("Elu", 1, lower_float_function, shape::same, rows::first_input_in_groups),
-    comparison_row<std::equal_to<>>("Equal", numbers::equal),
-    function_row("Erf").part(pointwise),
-    function_row("Exp").part(pointwise),
-    function_row("Floor").known_numbers(numbers::floor),
-    function_row("Gelu").in(domains::both).part(pointwise),
-    comparison_row<std::greater<>>("Greater", numbers::greater),
-    comparison_row<std::greater_equal<>>("GreaterOrEqual", numbers::greater_or_equal),
-    row("HardSigmoid", 1, lower_float_hard_sigmoid, shape::same, rows::first_input),
-    row("HardSwish", 1, lower_float_hard_swish, shape::same, rows::first_input),
-    row("IsInf", 1, lower_is_inf, shape::truth, rows::first_input),
-    row("IsNaN", 1, lower_is_nan, shape::truth, rows::first_input),
-    function_row("LeakyRelu").part(pointwise).becomes(form::unary, "QLinearLeakyRelu"),
-    comparison_row<std::less<>>("Less", numbers::less),
-    comparison_row<std::less_equal<>>("LessOrEqual", numbers::less_or_equal),
-    function_row("Log"),
+        .known_numbers(numbers::div)
+        .transposed(passing_kind::broadcast),
+    row("Elu", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+        .transposed(passing_kind::elements)
+        .assumes("alpha", 1.f),
+    comparison_row<std::equal_to<>>("Equal", numbers::equal).transposed(passing_kind::broadcast),
+    function_row("Erf").part(pointwise).transposed(passing_kind::elements),
+    function_row("Exp").part(pointwise).transposed(passing_kind::elements),
+    function_row("Floor").known_numbers(numbers::floor).transposed(passing_kind::elements),
+    function_row("Gelu")
+        .in(domains::both)
+        .part(pointwise)
+        .transposed(passing_kind::elements)
+        .blocked(block_use::activate)
+        .assumes("approximate", std::string_view("none")),
+    comparison_row<std::greater<>>("Greater", numbers::greater).transposed(passing_kind::broadcast),
+    comparison_row<std::greater_equal<>>("GreaterOrEqual", numbers::greater_or_equal)
+        .transposed(passing_kind::broadcast),
+    row("HardSigmoid", 1, lower_float_hard_sigmoid, shape::same, rows::first_input)
+        .transposed(passing_kind::elements)
+        .blocked(block_use::activate)
+        .assumes("beta", 0.5f),
+    row("HardSwish", 1, lower_float_hard_swish, shape::same, rows::first_input)
+        .transposed(passing_kind::elements)
+        .blocked(block_use::activate),
+    row("IsInf", 1, lower_is_inf, shape::truth, rows::first_input).transposed(passing_kind::elements),
+    row("IsNaN", 1, lower_is_nan, shape::truth, rows::first_input).transposed(passing_kind::elements),
+    function_row("LeakyRelu")
+        .part(pointwise)
+        .becomes(form::unary, "QLinearLeakyRelu")
+        .transposed(passing_kind::elements)
+        .blocked(block_use::activate)
+        .assumes("alpha", 0.01f),
+    comparison_row<std::less<>>("Less", numbers::less).transposed(passing_kind::broadcast),
+    comparison_row<std::less_equal<>>("LessOrEqual", numbers::less_or_equal)
+        .transposed(passing_kind::broadcast),
+    function_row("Log").transposed(passing_kind::elements),
     row("Mul", 2, arithmetic<std::multiplies<>, algorithm::binary_mul>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .commutative()
         .becomes(form::binary, "QLinearMul")
         .arithmetic()
-        .known_numbers(numbers::mul),
+        .known_numbers(numbers::mul)
+        .transposed(passing_kind::broadcast)
+        .blocked(block_use::multiply),
     row("Neg", 1, lower_function<opposite>, shape::same, rows::first_input)
         .arithmetic()
-        .known_numbers(numbers::neg),
-    row("Not", 1, lower_not, shape::same, rows::first_input).known_numbers(numbers::inverse),
-    row("Or", 2, logic<either>, shape::comparison, rows::broadcast).known_numbers(numbers::either),
-    row("Pow", 2, lower_float_pow, shape::power, rows::broadcast),
-    function_row("QuickGelu").in(domains::microsoft).part(pointwise),
-    function_row("Reciprocal").part(pointwise),
-    function_row("Relu").part(pointwise),
-    function_row("Round").part(pointwise),
-    function_row("Sigmoid").part(pointwise).becomes(form::unary, "QLinearSigmoid"),
-    row("Sign", 1, lower_function<sign>, shape::same, rows::first_input),
-    row("Sin", 1, lower_float_function, shape::same, rows::first_input_in_groups),
-    function_row("Softplus"),
-    function_row("Softsign"),
-    function_row("Sqrt").part(pointwise).known_numbers(numbers::sqrt),
+        .known_numbers(numbers::neg)
+        .transposed(passing_kind::elements),
+    row("Not", 1, lower_not, shape::same, rows::first_input)
+        .known_numbers(numbers::inverse)
+        .transposed(passing_kind::elements),
+    row("Or", 2, logic<either>, shape::comparison, rows::broadcast)
+        .known_numbers(numbers::either)
+        .transposed(passing_kind::broadcast),
+    row("Pow", 2, lower_float_pow, shape::power, rows::broadcast).transposed(passing_kind::broadcast),
+    function_row("QuickGelu").in(domains::microsoft).part(pointwise).blocked(block_use::activate),
+    function_row("Reciprocal").part(pointwise).transposed(passing_kind::elements),
+    function_row("Relu").part(pointwise).transposed(passing_kind::elements).blocked(block_use::activate),
+    function_row("Round").part(pointwise).transposed(passing_kind::elements),
+    function_row("Sigmoid")
+        .part(pointwise)
+        .becomes(form::unary, "QLinearSigmoid")
+        .transposed(passing_kind::elements)
+        .blocked(block_use::activate),
+    row("Sign", 1, lower_function<sign>, shape::same, rows::first_input).transposed(passing_kind::elements),
+    row("Sin", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+        .transposed(passing_kind::elements),
+    function_row("Softplus").transposed(passing_kind::elements),
+    function_row("Softsign").transposed(passing_kind::elements),
+    function_row("Sqrt").part(pointwise).known_numbers(numbers::sqrt).transposed(passing_kind::elements),
     row("Sub", 2, arithmetic<std::minus<>, algorithm::binary_sub>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .uses_integers(use::passes_on, use::passes_on)
         .arithmetic()
-        .known_numbers(numbers::sub),
-    function_row("Tanh").part(pointwise),
-    function_row("ThresholdedRelu"),
-    row("Xor", 2, logic<different>, shape::comparison, rows::broadcast),
+        .known_numbers(numbers::sub)
+        .transposed(passing_kind::broadcast),
+    function_row("Tanh").part(pointwise).transposed(passing_kind::elements).blocked(block_use::activate),
+    function_row("ThresholdedRelu").transposed(passing_kind::elements).assumes("alpha", 1.f),
+    row("Xor", 2, logic<different>, shape::comparison, rows::broadcast).transposed(passing_kind::broadcast),
 };
 
 } // namespace

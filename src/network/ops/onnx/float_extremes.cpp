@@ -139,10 +139,12 @@ using namespace row_words;
 constexpr row onnx_float_extremes_rows[] = {
     row("Max", {1, any}, extreme<larger>, shape::variadic, rows::broadcast_in_groups)
         .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::max),
+        .known_numbers(numbers::max)
+        .transposed(passing_kind::broadcast),
     row("Min", {1, any}, extreme<smaller>, shape::variadic, rows::broadcast_in_groups)
         .uses_integers(use::compares, use::compares)
-        .known_numbers(numbers::min),
+        .known_numbers(numbers::min)
+        .transposed(passing_kind::broadcast),
 };
 
 } // namespace

@@ -9,12 +9,6 @@
 
 namespace octet::model {
 
-/// Inputs of a float Conv, the last of which is a pass's.
-inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
-
-/// Whether ONNX Runtime computes a float Conv in blocks of channels (its NchwcTransformer).
-bool computes_in_blocks(const graph &g, const node &conv);
-
 /// What fold makes of term(0) to term(n - 1), which lie `place` floats behind a tensor's first: vectors of four begin at multiples of 16
 /// bytes. Two of them take turns; then their halves, what comes before the first, and what is left. Eigen's for SSE.
 template <typename Term, typename Fold>

@@ -98,10 +98,17 @@ std::unique_ptr<step> lower_mod(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_float_operands_rows[] = {
-    row("Mean", {1, any}, lower_mean_of_all, shape::variadic, rows::broadcast),
-    row("Mod", 2, lower_mod, shape::binary, rows::broadcast).known_numbers(numbers::mod),
-    row("PRelu", 2, lower_float_prelu, shape::binary, rows::broadcast).sizes(flow::first),
-    row("Sum", {1, any}, lower_sum, shape::variadic, rows::broadcast),
+    row("Mean", {1, any}, lower_mean_of_all, shape::variadic, rows::broadcast)
+        .transposed(passing_kind::broadcast),
+    row("Mod", 2, lower_mod, shape::binary, rows::broadcast)
+        .known_numbers(numbers::mod)
+        .transposed(passing_kind::broadcast),
+    row("PRelu", 2, lower_float_prelu, shape::binary, rows::broadcast)
+        .sizes(flow::first)
+        .transposed(passing_kind::broadcast),
+    row("Sum", {1, any}, lower_sum, shape::variadic, rows::broadcast)
+        .transposed(passing_kind::broadcast)
+        .blocked(block_use::sum),
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "network/ops/onnx/float_loops.hpp"
+#include "network/shapes/onnx_images.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {
@@ -275,7 +276,6 @@ std::unique_ptr<step> make_average_loop(const lowering &l, const pooled_images &
 }
 
 std::unique_ptr<step> make_maximum_loop(const lowering &l, const pooled_images &p) {
-    constexpr dim_t channels_of_block = 16;
     image_axes axes = axes_of(l, p, false);
     const bool is_dilated =
         std::any_of(axes.begin(), axes.end(), [](const axis &a) { return a.step != 1 && a.kernel > 1; });

@@ -208,7 +208,8 @@ constexpr row onnx_float_products_rows[] = {
         .part(accumulates)
         .becomes(form::gemm, "QGemm")
         .sizes(flow::gemm)
-        .sums(products::of_floats),
+        .sums(products::of_floats)
+        .assumes("beta", 1.f),
     row("MatMul", 2, lower_float_matmul, shape::matmul, rows::matrices)
         .part(accumulates)
         .becomes(form::matrix_product, "QLinearMatMul")

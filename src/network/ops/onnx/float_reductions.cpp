@@ -445,13 +445,16 @@ constexpr row onnx_float_reductions_rows[] = {
     row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
-    row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last),
-    reduction_row("ReduceL1", lower_fold<reduced_magnitudes>),
-    reduction_row("ReduceL2", lower_fold<reduced_norm>),
-    reduction_row("ReduceLogSum", lower_fold<reduced_logarithm>),
-    reduction_row("ReduceLogSumExp", lower_log_sum_exp),
-    reduction_row("ReduceProd", lower_fold<reduced_product>),
-    reduction_row("ReduceSumSquare", lower_fold<reduced_squares>),
+    row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last)
+        .transposed(passing_kind::softmax),
+    reduction_row("ReduceL1", lower_fold<reduced_magnitudes>).transposed(passing_kind::reduction),
+    reduction_row("ReduceL2", lower_fold<reduced_norm>)
+        .transposed(passing_kind::reduction)
+        .assumes("keepdims", std::int64_t{1}),
+    reduction_row("ReduceLogSum", lower_fold<reduced_logarithm>).transposed(passing_kind::reduction),
+    reduction_row("ReduceLogSumExp", lower_log_sum_exp).transposed(passing_kind::reduction),
+    reduction_row("ReduceProd", lower_fold<reduced_product>).transposed(passing_kind::reduction),
+    reduction_row("ReduceSumSquare", lower_fold<reduced_squares>).transposed(passing_kind::reduction),
 };
 
 } // namespace

@@ -111,9 +111,15 @@ using namespace row_words;
 
 constexpr row onnx_float_row_extremes_rows[] = {
     row("ReduceMax", {1, 2}, reduce_to_extremes<larger>, shape::reduce, rows::reduce)
-        .use(aliased_or_persistent),
+        .use(aliased_or_persistent)
+        .transposed(passing_kind::reduction)
+        .becomes(form::moved)
+        .assumes("keepdims", std::int64_t{1}),
     row("ReduceMin", {1, 2}, reduce_to_extremes<smaller>, shape::reduce, rows::reduce)
-        .use(aliased_or_persistent),
+        .use(aliased_or_persistent)
+        .transposed(passing_kind::reduction)
+        .becomes(form::moved)
+        .assumes("keepdims", std::int64_t{1}),
 };
 
 } // namespace

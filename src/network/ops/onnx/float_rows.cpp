@@ -170,15 +170,24 @@ template <bool is_smallest> std::unique_ptr<step> lower_arg_extreme(const loweri
 using namespace row_words;
 
 constexpr row onnx_float_rows_rows[] = {
-    row("ArgMax", 1, lower_arg_extreme<false>, shape::arg_max, rows::inner_axis_or_first).int64(),
-    row("ArgMin", 1, lower_arg_extreme<true>, shape::arg_max, rows::inner_axis_or_first).int64(),
-    row("BatchNormalization", 5, lower_batch_normalization, shape::same, rows::last_axis).sizes(flow::first),
+    row("ArgMax", 1, lower_arg_extreme<false>, shape::arg_max, rows::inner_axis_or_first)
+        .int64()
+        .transposed(passing_kind::index)
+        .becomes(form::index)
+        .assumes("select_last_index", std::int64_t{0}),
+    row("ArgMin", 1, lower_arg_extreme<true>, shape::arg_max, rows::inner_axis_or_first)
+        .int64()
+        .transposed(passing_kind::index),
+    row("BatchNormalization", 5, lower_batch_normalization, shape::same, rows::last_axis)
+        .sizes(flow::first)
+        .blocked(block_use::normalize),
     row("LayerNormalization", {2, 3}, lower_layer_normalization, shape::layer_normalization,
         rows::inner_axis_or_last)
         .sizes(flow::first),
     row("Softmax", 1, lower_float_softmax, shape::same, rows::inner_axis_or_last)
         .by_opset()
-        .becomes(form::unary, "QLinearSoftmax"),
+        .becomes(form::unary, "QLinearSoftmax")
+        .transposed(passing_kind::softmax),
 };
 
 } // namespace

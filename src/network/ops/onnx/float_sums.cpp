@@ -307,11 +307,17 @@ using namespace row_words;
 constexpr row onnx_float_sums_rows[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool, shape::global_pooling, rows::windows)
         .becomes(form::unary, "QLinearGlobalAveragePool")
-        .sizes(flow::windows),
-    row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, sums_keep_rows).use(aliased_or_persistent),
+        .sizes(flow::windows)
+        .blocked(block_use::pool_whole),
+    row("ReduceMean", {1, 2}, reduce_by_sums<true>, shape::reduce, sums_keep_rows)
+        .use(aliased_or_persistent)
+        .transposed(passing_kind::reduction)
+        .assumes("keepdims", std::int64_t{1}),
     row("ReduceSum", {1, 2}, reduce_by_sums<false>, shape::reduce, sums_keep_rows)
         .arithmetic()
-        .use(aliased_or_persistent),
+        .use(aliased_or_persistent)
+        .transposed(passing_kind::reduction)
+        .assumes("keepdims", std::int64_t{1}),
 };
 
 } // namespace

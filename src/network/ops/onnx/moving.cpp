@@ -5,13 +5,13 @@
 #include <cstring>
 
 #include "network/graph/element_map.hpp"
-#include "network/graph/graph_editor.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/ops/rearranging.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "network/shapes/onnx_images.hpp"
 
 namespace octet::model {
 namespace {
@@ -236,31 +236,67 @@ constexpr row view_row(const char *name, input_counts inputs, row::shape_functio
         .known_numbers(numbers::view);
 }
 
+/// Pad of the codes of 0 of a QLinearConv behind it.
+std::optional<image_padding> appended_zeros(const graph &g, const node &pad, const node &conv) {
+    const auto code = [&](const node &n) {
+        return n.inputs.size() > 2 && n.inputs[2] >= 0 ? constant_code(g, n.inputs[2]) : 0;
+    };
+    const std::optional<std::int32_t> zero_point = code(conv);
+    if (!zero_point || code(pad) != zero_point ||
+        attribute_or<std::string>(pad, "mode", "constant") != "constant")
+        return {};
+    const auto pads = attribute_or<std::vector<std::int64_t>>(pad, "pads", {});
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+    constexpr std::size_t channels = 1;
+    return image_padding{{pads.begin(), middle}, {middle, pads.end()}, channels};
+}
+
 constexpr row onnx_moving_rows[] = {
     row("Dropout", {1, 3}, lower_dropout, dropout_shape, rows::first_input)
         .use(aliased_or_persistent)
         .moved(code_move::both)
         .known_numbers(numbers::view),
-    view_row("Flatten", 1, flatten_shape, flatten_keeps_rows).moved(code_move::down).sizes(flow::lost),
-    view_row("Identity", 1, shape::same, rows::first_input),
+    view_row("Flatten", 1, flatten_shape, flatten_keeps_rows)
+        .moved(code_move::down)
+        .sizes(flow::lost)
+        .becomes(form::moved)
+        .assumes("axis", std::int64_t{1}),
+    view_row("Identity", 1, shape::same, rows::first_input).transposed(passing_kind::elements),
     row("Pad", {1, 4}, lower_onnx_pad, pad_shape, pad_keeps_rows)
         .in(domains::both)
         .use(aliased_or_persistent)
-        .padding()
+        .padding(appended_zeros)
         .layouts(follows)
         .moved(code_move::down)
         .dims_from(1)
-        .sizes(flow::first_broadcast),
+        .sizes(flow::first_broadcast)
+        .transposed(passing_kind::pad),
     row(layout_operator, 1, lower_layout).internal(),
-    view_row("Reshape", {1, 2}, reshape_shape, rows::first_input).sizes(flow::reshaped),
-    view_row("Squeeze", {1, 2}, squeeze_shape, rows::reduce).sizes(flow::squeezed),
+    view_row("Reshape", {1, 2}, reshape_shape, rows::first_input)
+        .sizes(flow::reshaped)
+        .transposed(passing_kind::reshape)
+        .becomes(form::moved)
+        .passes_pairs()
+        .assumes("allowzero", std::int64_t{0}),
+    view_row("Squeeze", {1, 2}, squeeze_shape, rows::reduce)
+        .sizes(flow::squeezed)
+        .transposed(passing_kind::squeeze)
+        .becomes(form::moved)
+        .passes_pairs(),
     row("Transpose", 1, lower_onnx_transpose, transpose_shape, rows::transpose)
         .layouts(converts)
         .moved(code_move::both)
         .uses_integers(use::passes_on, use::computes)
         .known_numbers(known_transpose)
-        .sizes(flow::transposed),
-    view_row("Unsqueeze", {1, 2}, unsqueeze_shape, unsqueeze_keeps_rows).sizes(flow::squeezed),
+        .sizes(flow::transposed)
+        .transposed(passing_kind::transpose)
+        .becomes(form::moved)
+        .passes_pairs(),
+    view_row("Unsqueeze", {1, 2}, unsqueeze_shape, unsqueeze_keeps_rows)
+        .sizes(flow::squeezed)
+        .transposed(passing_kind::unsqueeze)
+        .becomes(form::moved)
+        .passes_pairs(),
 };
 
 } // namespace

@@ -63,4 +63,17 @@ void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
         attr.set_zero_points(arg, values.size() == 1 ? 0 : channel_mask, values);
 }
 
+bool add_pads(node &conv, const image_padding &p) {
+    const std::size_t pixels = p.before.size() - 2;
+    auto pads = attribute_or(conv, "pads", std::vector<std::int64_t>(2 * pixels, 0));
+    if (attribute_or<std::string>(conv, "auto_pad", "NOTSET") != "NOTSET" || pads.size() != 2 * pixels)
+        return false;
+    for (std::size_t i = 0; i < pixels; i++) {
+        pads[i] += p.before[i + 2];
+        pads[pixels + i] += p.after[i + 2];
+    }
+    conv.attributes["pads"] = pads;
+    return true;
+}
+
 } // namespace octet::model

@@ -67,6 +67,9 @@ struct float_function {
 };
 float_function float_function_of(const lowering &l);
 
+/// Adds padding to that of a convolution; false where its numbers are not known.
+bool add_pads(node &conv, const image_padding &p);
+
 /// How the rows of a Softmax lie in its input and its output: along an axis.
 struct softmax_rows {
     memory::desc md;

@@ -9,6 +9,7 @@
 #include "network/ops/onnx/float_conv.hpp"
 #include "network/ops/onnx/float_loops.hpp"
 #include "network/ops/onnx/plane_products.hpp"
+#include "network/shapes/onnx_images.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {

@@ -185,12 +185,19 @@ using namespace row_words;
 constexpr row onnx_pool_rows[] = {
     row("AveragePool", 1, lower_float_average_pool, shape::pooling, rows::windows)
         .becomes(form::unary, "QLinearAveragePool")
-        .sizes(flow::windows),
-    row("GlobalMaxPool", 1, lower_float_global_max_pool, shape::global_pooling, rows::windows),
+        .sizes(flow::windows)
+        .blocked(block_use::pool)
+        .assumes("count_include_pad", std::int64_t{0}),
+    row("GlobalMaxPool", 1, lower_float_global_max_pool, shape::global_pooling, rows::windows)
+        .blocked(block_use::pool_whole),
     row("MaxPool", 1, lower_max_pool, shape::pooling, rows::windows)
         .layouts(channels_last)
         .moved(code_move::both)
-        .sizes(flow::windows),
+        .sizes(flow::windows)
+        .transposed(passing_kind::none)
+        .blocked(block_use::pool)
+        .becomes(form::moved)
+        .passes_pairs(),
     row("QLinearAveragePool", {4, 5}, lower_qlinear_average_pool, shape::pooling, rows::windows)
         .in(domains::microsoft)
         .scales(0, 1, 3)

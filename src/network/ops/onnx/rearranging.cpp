@@ -68,7 +68,9 @@ using namespace row_words;
 constexpr row onnx_rearranging_rows[] = {
     row("DepthToSpace", 1, lower_depth_to_space, depth_to_space_shape, rows::windows)
         .layouts(follows)
-        .moved(code_move::down),
+        .moved(code_move::down)
+        .becomes(form::moved)
+        .assumes("mode", std::string_view("DCR")),
     row("SpaceToDepth", 1, lower_space_to_depth, space_to_depth_shape, rows::windows)
         .layouts(follows)
         .moved(code_move::down),
@@ -77,7 +79,9 @@ constexpr row onnx_rearranging_rows[] = {
         .moved(code_move::down)
         .uses_integers(use::passes_on, use::computes)
         .dims_from(1)
-        .sizes(flow::first_broadcast),
+        .sizes(flow::first_broadcast)
+        .transposed(passing_kind::tile)
+        .becomes(form::moved),
 };
 
 } // namespace

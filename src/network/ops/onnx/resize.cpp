@@ -461,7 +461,10 @@ constexpr row onnx_resize_rows[] = {
     row("Resize", {2, 4}, lower_resize, resize_shape, resize_keeps_rows)
         .couples_batch(resizes_batch)
         .dims_from(1)
-        .sizes(flow::resized),
+        .sizes(flow::resized)
+        .transposed(passing_kind::none)
+        .blocked(block_use::enlarge)
+        .becomes(form::moved),
 };
 
 } // namespace

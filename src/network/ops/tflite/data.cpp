@@ -213,6 +213,22 @@ std::optional<known_values> known_parts(const known_node &n) {
     return all;
 }
 
+/// TFLite pads with the code of zero, or PADV2 with a constant. What is malformed is left to the node's own
+/// lowering.
+std::optional<image_padding> appended_zeros(const graph &g, const node &pad, const node &) {
+    const auto tensor_of = [&](std::size_t k) -> const tensor & { return g.tensors[at(pad.inputs[k])]; };
+    const auto has = [&](std::size_t k) { return k < pad.inputs.size() && pad.inputs[k] >= 0; };
+    const quantization &x = tensor_of(0).quant, &y = g.tensors[at(pad.outputs[0])].quant;
+    if (!has(1) || !tensor_of(1).is_constant || x.zero_points.size() != 1 || x.zero_points != y.zero_points ||
+        x.scales != y.scales || (has(2) && constant_code(g, pad.inputs[2]) != x.zero_points[0]))
+        return {};
+    const std::vector<std::int32_t> values = values_of<std::int32_t>(tensor_of(1));
+    image_padding p{{}, {}, values.size() / 2 - 1}; // the last dimension
+    for (std::size_t i = 0; i < values.size(); i++)
+        (i % 2 == 0 ? p.before : p.after).push_back(values[i]);
+    return p;
+}
+
 using namespace row_words;
 
 constexpr row tflite_data_rows[] = {
@@ -220,8 +236,12 @@ constexpr row tflite_data_rows[] = {
         .known_numbers(known_parts),
     row("EXPAND_DIMS", 2, make_view, expand_dims_shape, expand_dims_keeps_rows).use(aliased_or_persistent),
     row("PACK", {1, any}, lower_pack, pack_shape, pack_keeps_rows).known_numbers(known_parts),
-    row("PAD", 2, lower_pad, tflite_shape::pad, rows::tflite_pad).use(aliased_or_persistent).padding(),
-    row("PADV2", 3, lower_pad, tflite_shape::pad, rows::tflite_pad).use(aliased_or_persistent).padding(),
+    row("PAD", 2, lower_pad, tflite_shape::pad, rows::tflite_pad)
+        .use(aliased_or_persistent)
+        .padding(appended_zeros),
+    row("PADV2", 3, lower_pad, tflite_shape::pad, rows::tflite_pad)
+        .use(aliased_or_persistent)
+        .padding(appended_zeros),
     row("RESHAPE", {1, 2}, make_view, tflite_reshape_shape, rows::first_input).use(aliased_or_persistent),
     row("SHAPE", 1, lower_shape, shape_shape, rows::never).known_from_dims(numbers::shape),
     row("SQUEEZE", 1, make_view, tflite_squeeze_shape, tflite_squeeze_keeps_rows).use(aliased_or_persistent),

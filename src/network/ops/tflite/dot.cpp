@@ -304,15 +304,29 @@ bool transposed_convolution_keeps_rows(const node_rows &o) {
     return !o.depends(0) && !o.depends(1) && o.depends(2) && o.rank(2) >= 3 && !o.depends(3);
 }
 
+bool pad_explicitly(node &conv, const image_padding &p) {
+    if (attribute_or<std::string>(conv, "padding", "") != "VALID")
+        return false;
+    conv.attributes["padding"] = std::string("EXPLICIT");
+    for (const std::size_t i : {0u, 1u}) {
+        const std::string axis = i == 0 ? "_h" : "_w";
+        conv.attributes["padding_before" + axis] = p.before[i + 1];
+        conv.attributes["padding_after" + axis] = p.after[i + 1];
+    }
+    return true;
+}
+
 using namespace row_words;
 
 constexpr row tflite_dot_rows[] = {
     row("BATCH_MATMUL", 2, lower_batch_matmul, tflite_shape::batch_matmul, batch_matmul_keeps_rows)
         .part(accumulates),
-    row("CONV_2D", {2, 3}, lower_conv_2d, tflite_shape::conv_2d, rows::windows).part(accumulates).padded(),
+    row("CONV_2D", {2, 3}, lower_conv_2d, tflite_shape::conv_2d, rows::windows)
+        .part(accumulates)
+        .padded(pad_explicitly),
     row("DEPTHWISE_CONV_2D", {2, 3}, lower_depthwise_conv_2d, tflite_shape::depthwise_conv_2d, rows::windows)
         .part(accumulates)
-        .padded(),
+        .padded(pad_explicitly),
     row("FULLY_CONNECTED", {2, 3}, lower_fully_connected, tflite_shape::fully_connected, rows::first_input)
         .part(accumulates),
     row("TRANSPOSE_CONV", {3, 4}, lower_transpose_conv, tflite_shape::transpose_conv,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 
 namespace octet::model {
@@ -35,7 +35,7 @@ public:
         for (const auto &[t, open] : sized_.open_dims)
             lose_dims(t, open);
         for (const node &n : g_.nodes) {
-            const operator_facts &facts = facts_of("onnx", n.op);
+            const operator_facts &facts = facts_of(g_, n);
             const bool is_to_open_sizes =
                 facts.flow == size_flow::reshaped && input(n, 1) >= 0 && is_of_open_sizes(input(n, 1));
             if (is_to_open_sizes ||
@@ -103,7 +103,7 @@ private:
 
     /// Behind scale and zero point of the first one, if it has those.
     int second_matrix(const node &n) const {
-        const scaled_operands &scaled = facts_of("onnx", n.op).scaled;
+        const scaled_operands &scaled = facts_of(g_, n).scaled;
         return input(n, scaled.count > 1 ? scaled.first + 3 : 1);
     }
 
@@ -278,7 +278,7 @@ private:
         if (found == sized_.nodes.end())
             return false;
         const node &n = found->second.computing;
-        const bool is_dims = facts_of("onnx", n.op).is_known_from_dims;
+        const bool is_dims = facts_of(g_, n).is_known_from_dims;
         return std::any_of(n.inputs.begin(), n.inputs.end(),
                            [&](int x) { return x >= 0 && (is_dims ? is_open(x) : is_of_open_sizes(x)); });
     }
@@ -417,7 +417,7 @@ std::set<int> ort_graph::constants_of_open_sizes() const {
         const size_node *const n = sizes_of(t);
         if (!n)
             continue;
-        const bool is_dims = facts_of("onnx", n->computing.op).is_known_from_dims;
+        const bool is_dims = facts_of(get_graph(), n->computing).is_known_from_dims;
         const std::vector<int> &inputs = n->computing.inputs;
         if (std::any_of(inputs.begin(), inputs.end(),
                         [&](int x) { return x >= 0 && (is_dims ? !is_known(x) : open.count(x) != 0); }))

@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "network/dialect.hpp"
 #include "network/graph/evaluator.hpp"
 #include "network/graph/graph_editor.hpp"
-#include "network/operators.hpp"
-#include "network/passes/ort/fold_integers.hpp"
+#include "network/passes/ort/sized_constants.hpp"
 
 namespace octet::model {
 
@@ -95,7 +95,7 @@ public:
     /// Whether a node stands in front of another one in the file; those that passes have made come behind.
     bool is_older(int a, int b) const;
     bool is(int i, std::string_view op) const { return i >= 0 && !is_removed(i) && at(i).op == op; }
-    const operator_facts &facts(int i) const { return facts_of("onnx", at(i).op); }
+    const operator_facts &facts(int i) const { return facts_of(get_graph(), at(i)); }
     int input(int i, std::size_t k) const { return k < at(i).inputs.size() ? at(i).inputs[k] : -1; }
     int output(int i) const { return at(i).outputs[0]; }
     /// Whether the file lists so many inputs and no more, absent ones at the end included.

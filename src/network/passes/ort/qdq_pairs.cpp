@@ -48,10 +48,8 @@ namespace {
 
 /// MaxPool of earlier opsets is not among them.
 bool moves_elements(ort_graph &g, int i) {
-    static const std::set<std::string_view> operators = {"MaxPool", "Reshape",   "Transpose",
-                                                         "Squeeze", "Unsqueeze", "Slice"};
     constexpr std::int64_t pool_opset = 12;
-    return i >= 0 && !g.is_removed(i) && operators.count(g.at(i).op) != 0 && g.at(i).outputs.size() == 1 &&
+    return i >= 0 && !g.is_removed(i) && g.facts(i).moves_pairs && g.at(i).outputs.size() == 1 &&
            g.is_float(g.output(i)) && (!g.is(i, "MaxPool") || g.get_graph().opset >= pool_opset);
 }
 

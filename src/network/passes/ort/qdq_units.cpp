@@ -19,7 +19,7 @@ public:
     explicit units(ort_graph &g) : g_(g) {}
 
     void form(int i) {
-        if (g_.at(i).op == "Split")
+        if (g_.facts(i).form == quantized_form::parts)
             return split(i);
         if (g_.at(i).outputs.size() != 1 || is_before_limit(i) || is_quantized_for_some(i))
             return;
@@ -36,8 +36,15 @@ public:
             return concatenation(i);
         case quantized_form::unary:
             return unary(i);
-        case quantized_form::none:
+        case quantized_form::moved:
             return move(i);
+        case quantized_form::choice:
+            return choose(i);
+        case quantized_form::index:
+            return find(i);
+        case quantized_form::parts: // above
+        case quantized_form::none:
+            return;
         }
     }
 
@@ -248,21 +255,19 @@ private:
         replace_by(i, quantizer, std::move(n));
     }
 
+    void find(int i) {
+        if (const auto x = g_.activation(g_.input(i, 0)); x && x->zero_point >= 0)
+            g_.set_input(i, 0, x->codes);
+    }
+
     /// What only moves elements, or chooses among them, does so with codes of one scale.
     void move(int i) {
-        static const std::set<std::string_view> operators = {
-            "MaxPool", "Resize",  "Gather", "Reshape", "Transpose",    "Squeeze",   "Unsqueeze",
-            "Slice",   "Flatten", "Expand", "Tile",    "DepthToSpace", "ReduceMax", "ReduceMin"};
         const auto x = g_.activation(g_.input(i, 0));
-        if (g_.is(i, "Where"))
-            return choose(i);
-        if (x && x->zero_point >= 0 && g_.is(i, "ArgMax"))
-            return g_.set_input(i, 0, x->codes);
         const bool mixes = g_.is(i, "Resize") && // then it stays on floats
                            g_.attribute<std::string>(i, "mode", "nearest") != "nearest";
         constexpr std::int64_t pool_opset = 12;
         const bool is_early = g_.is(i, "MaxPool") && g_.get_graph().opset < pool_opset;
-        if (operators.count(g_.at(i).op) == 0 || mixes || is_early)
+        if (mixes || is_early)
             return;
         const int quantizer = quantizer_of(i);
         if (quantizer < 0 || !x || !are_a_pair(*x, g_.written(quantizer)))

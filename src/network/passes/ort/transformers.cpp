@@ -114,9 +114,9 @@ void drop_unread(graph &g) {
 
 } // namespace
 
-ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const sized_constants &from_sizes,
-                                      bool is_int8_allowed) {
-    ort_history history;
+rewrite_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
+                                          const sized_constants &from_sizes, bool is_int8_allowed) {
+    rewrite_history history;
     keep_unread(g, from_sizes.measured);
     std::set<int> folded;
     std::optional<ort_graph> editor;

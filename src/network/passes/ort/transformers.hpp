@@ -5,17 +5,18 @@
 // the table in transformers.cpp.
 
 #include "network/graph/evaluator.hpp"
-#include "network/passes/ort/fold_integers.hpp"
-#include "network/passes/ort/history.hpp"
+#include "network/passes/ort/sized_constants.hpp"
+#include "network/rewrites.hpp"
 
 namespace octet::model {
 
 class ort_graph;
 
-/// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of `fold_integers`;
-/// `is_int8_allowed` is `network_options::qdq_is_int8_allowed`.
-ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                      const sized_constants &from_sizes = {}, bool is_int8_allowed = false);
+/// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of
+/// `take_sized_constants`; `is_int8_allowed` is `network_options::qdq_is_int8_allowed`.
+rewrite_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
+                                          const sized_constants &from_sizes = {},
+                                          bool is_int8_allowed = false);
 
 namespace ort {
 

@@ -88,122 +88,31 @@ order without_axes(const order &p, const order &axes) {
 
 namespace {
 
-using inputs_function = order (*)(const ort_graph &, int);
+bool is_passable(const ort_graph &g, int i) { return g.facts(i).passing.kind != passing_kind::unknown; }
 
-order all_inputs(const ort_graph &g, int i) {
-    order all(g.at(i).inputs.size());
-    std::iota(all.begin(), all.end(), 0);
-    return all;
-}
-order first_input(const ort_graph &, int) { return {0}; }
-order operands(const ort_graph &, int) { return {0, 3}; }
-order parts_of_concat(const ort_graph &g, int i) {
-    order all;
-    for (std::size_t k = 2; k < g.at(i).inputs.size(); k += 3)
-        all.push_back(static_cast<std::int64_t>(k));
-    return all;
-}
-order tensors(const ort_graph &g, int i) {
-    order all;
-    for (std::size_t k = 0; k < g.at(i).inputs.size(); k++)
-        if (g.input(i, k) >= 0 && g.rank(g.input(i, k)) > 0)
-            all.push_back(static_cast<std::int64_t>(k));
-    return all;
+/// Whether outputs are what the operator gives for its inputs as they are, but transposed.
+bool transposes_outputs(passing_kind kind) {
+    return kind != passing_kind::transpose && kind != passing_kind::reshape && kind != passing_kind::sizes;
 }
 
-struct passing {
-    passing_kind kind;
-    inputs_function inputs;
-    bool transposes_outputs = true;
-};
-
-const std::map<std::string_view, passing> &all_passings() {
-    using k = passing_kind;
-    static const std::map<std::string_view, passing> table = [] {
-        std::map<std::string_view, passing> t;
-        for (const char *const op : {"Cast",
-                                     "Exp",
-                                     "Gelu",
-                                     "Identity",
-                                     "LeakyRelu",
-                                     "Log",
-                                     "Reciprocal",
-                                     "Relu",
-                                     "Sigmoid",
-                                     "Sqrt",
-                                     "Tanh",
-                                     "Abs",
-                                     "Not",
-                                     "Ceil",
-                                     "Floor",
-                                     "Neg",
-                                     "Erf",
-                                     "HardSigmoid",
-                                     "Round",
-                                     "Selu",
-                                     "Softplus",
-                                     "Softsign",
-                                     "ThresholdedRelu",
-                                     "HardSwish",
-                                     "Elu",
-                                     "IsInf",
-                                     "IsNaN",
-                                     "Shrink",
-                                     "Sign",
-                                     "Celu",
-                                     "Sin",
-                                     "Cos",
-                                     "Tan",
-                                     "Sinh",
-                                     "Cosh",
-                                     "Asin",
-                                     "Acos",
-                                     "Atan",
-                                     "Asinh",
-                                     "Acosh",
-                                     "Atanh"})
-            t[op] = {k::elements, all_inputs};
-        for (const char *const op :
-             {"Add",         "Max", "Min",      "Mul",   "Sub",     "Div",  "And",
-              "Or",          "Mod", "PRelu",    "Equal", "Greater", "Less", "GreaterOrEqual",
-              "LessOrEqual", "Xor", "BitShift", "Mean",  "Sum",     "Pow",  "Where"})
-            t[op] = {k::broadcast, tensors};
-        for (const char *const op :
-             {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceL2", "ReduceL1", "ReduceProd",
-              "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
-            t[op] = {k::reduction, first_input};
-        for (const char *const op : {"Softmax", "LogSoftmax", "Hardmax", "QLinearSoftmax"})
-            t[op] = {k::softmax, first_input};
-        for (const char *const op : {"QuantizeLinear", "DequantizeLinear"})
-            t[op] = {k::quantization, first_input};
-        for (const char *const op : {"Clip", "CastLike", "QLinearLeakyRelu", "QLinearSigmoid"})
-            t[op] = {k::elements, first_input};
-        for (const char *const op : {"QLinearAdd", "QLinearMul"})
-            t[op] = {k::broadcast, operands};
-        t["QLinearConcat"] = {k::along_axis, parts_of_concat};
-        t["Concat"] = {k::along_axis, all_inputs};
-        t["Split"] = {k::along_axis, first_input};
-        for (const char *const op : {"ArgMax", "ArgMin"})
-            t[op] = {k::index, first_input};
-        t["Gather"] = {k::gather, first_input};
-        t["Transpose"] = {k::transpose, first_input, false};
-        t["Reshape"] = {k::reshape, first_input, false};
-        t["Squeeze"] = {k::squeeze, first_input};
-        t["Unsqueeze"] = {k::unsqueeze, first_input};
-        t["Slice"] = {k::slice, first_input};
-        t["Tile"] = {k::tile, first_input};
-        t["Pad"] = {k::pad, first_input};
-        t["Shape"] = {k::sizes, first_input, false};
-        t["MaxPool"] = {k::none, first_input}; // known, and not passed by floats
-        t["Resize"] = {k::none, first_input};
-        return t;
-    }();
-    return table;
-}
-
-const passing *passing_of(const ort_graph &g, int i) {
-    const auto found = all_passings().find(g.at(i).op);
-    return found == all_passings().end() ? nullptr : &found->second;
+/// The inputs that are transposed with a node: codes, without their scales; operands that have dimensions; or
+/// all.
+order passed_inputs_of(const ort_graph &g, int i) {
+    const operator_facts &facts = g.facts(i);
+    const std::size_t count = g.at(i).inputs.size();
+    order result;
+    for (std::size_t k = 0; k < facts.scaled.count && facts.scaled.first + 3 * k < count; k++)
+        result.push_back(static_cast<std::int64_t>(facts.scaled.first + 3 * k));
+    if (facts.scaled.count > 0)
+        return result;
+    const passing_kind kind = facts.passing.kind;
+    const bool takes_all = kind == passing_kind::elements || kind == passing_kind::along_axis;
+    if (facts.passing.inputs == passed_inputs::first || !(takes_all || kind == passing_kind::broadcast))
+        return {0};
+    for (std::size_t k = 0; k < count; k++)
+        if (takes_all || (g.input(i, k) >= 0 && g.rank(g.input(i, k)) > 0))
+            result.push_back(static_cast<std::int64_t>(k));
+    return result;
 }
 
 // ---- What is won
@@ -218,8 +127,7 @@ int weight_of(const ort_graph &g, int t) {
 
 bool is_likely_to_go(const ort_graph &g, int transpose) {
     const std::vector<int> &readers = g.consumers(g.output(transpose));
-    return std::all_of(readers.begin(), readers.end(),
-                       [&](int r) { return r >= 0 && passing_of(g, r) != nullptr; });
+    return std::all_of(readers.begin(), readers.end(), [&](int r) { return r >= 0 && is_passable(g, r); });
 }
 
 /// Codes behind which a DequantizeLinear that one node reads hides constants.
@@ -268,9 +176,9 @@ private:
                 leads_on_.insert(g_.input(*i, 0));
                 continue;
             }
-            const passing *const p = passing_of(g_, *i);
-            if (p && p->transposes_outputs && has_output_that_leads_on(*i))
-                for (const std::int64_t k : p->inputs(g_, *i))
+            if (is_passable(g_, *i) && transposes_outputs(g_.facts(*i).passing.kind) &&
+                has_output_that_leads_on(*i))
+                for (const std::int64_t k : passed_inputs_of(g_, *i))
                     leads_on_.insert(g_.input(*i, static_cast<std::size_t>(k)));
         }
     }
@@ -280,18 +188,18 @@ private:
     }
 
     bool push(int transpose, int i, std::size_t input) {
-        const passing *const way = passing_of(g_, i);
+        const passing_kind kind = g_.facts(i).passing.kind;
         const order p = order_of(g_, transpose);
-        if (!way || p.empty())
+        if (kind == passing_kind::unknown || p.empty())
             return false;
-        const order through = way->inputs(g_, i);
+        const order through = passed_inputs_of(g_, i);
         if (std::find(through.begin(), through.end(), static_cast<std::int64_t>(input)) == through.end())
             return false;
-        if (!has_ranks(i, through, p.size(), way->kind))
+        if (!has_ranks(i, through, p.size(), kind))
             return false;
-        if (way->kind != passing_kind::transpose && cost(i, *way, through, p) >= 0)
+        if (kind != passing_kind::transpose && cost(i, kind, through, p) >= 0)
             return false;
-        return moved_node(g_, i, transpose, p, through).pass(way->kind);
+        return moved_node(g_, i, transpose, p, through).pass(kind);
     }
 
     /// A graph may say anything of its tensors. Constants of other ranks stay as they are, and operands may have fewer dimensions.
@@ -302,11 +210,11 @@ private:
         });
     }
 
-    int cost(int i, const passing &way, const order &through, const order &p) const {
+    int cost(int i, passing_kind kind, const order &through, const order &p) const {
         int sum = 0;
         for (const std::int64_t k : through)
             sum += cost_of_input(g_, g_.input(i, static_cast<std::size_t>(k)), p);
-        if (sum >= 0 || !way.transposes_outputs || has_output_that_leads_on(i))
+        if (sum >= 0 || !transposes_outputs(kind) || has_output_that_leads_on(i))
             return sum;
         int most = 0;
         for (const int t : g_.at(i).outputs)

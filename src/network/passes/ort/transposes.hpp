@@ -19,26 +19,6 @@ memory::dims permuted(const memory::dims &dims, const order &p);
 order with_axes(const order &p, const order &axes);
 order without_axes(const order &p, const order &axes);
 
-enum class passing_kind {
-    none,
-    elements,
-    broadcast,
-    along_axis,
-    softmax,
-    index,
-    gather,
-    reduction,
-    quantization,
-    transpose,
-    reshape,
-    squeeze,
-    unsqueeze,
-    slice,
-    tile,
-    pad,
-    sizes
-};
-
 /// An operator in front of which there is a Transpose, and what becomes of both.
 class moved_node {
 public:

@@ -1,6 +1,6 @@
 // Each step is one walk over the nodes; start at `use_octet_operators`.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/octet_operators.hpp"
+#include "network/passes/onnx/octet_operators.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,12 +8,12 @@
 #include <tuple>
 #include <utility>
 
-#include "network/graph/attention_parts.hpp"
-#include "network/ops/onnx/float_loops.hpp"
-#include "network/passes/images_in_blocks.hpp"
+#include "network/parts/attention_parts.hpp"
+#include "network/passes/onnx/images_in_blocks.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/shapes/node_shapes.hpp"
+#include "network/shapes/onnx_images.hpp"
 
 namespace octet::model {
 namespace {
@@ -51,7 +51,7 @@ void split_attention(graph &g) {
         }
         for (node &part : attention_parts(g, n)) {
             node_shapes shapes(g, part);
-            facts_of(g.framework, part.op).infer(shapes);
+            facts_of(g, part).infer(shapes);
             nodes.push_back(std::move(part));
         }
     }
@@ -71,7 +71,8 @@ void split_products(ort_graph &g) {
     });
 }
 
-/// The largest code is that of the largest number, the smallest that of the smallest, and operators of numbers exist.
+/// The largest code is that of the largest number, the smallest that of the smallest, and operators of
+/// numbers exist.
 void widen_codes(ort_graph &g) {
     g.for_each([&](int i) {
         const bool is_index = g.is(i, "ArgMax");
@@ -128,7 +129,8 @@ void fuse_reshaped_gemm(ort_graph &g) {
     });
 }
 
-/// Selu is gamma x above zero, else (gamma alpha) (e^x - 1), +0 for both zeros: Elu without -0, and a slope for what is positive.
+/// Selu is gamma x above zero, else (gamma alpha) (e^x - 1), +0 for both zeros: Elu without -0, and a slope
+/// for what is positive.
 void split_selu(ort_graph &g) {
     g.for_each("Selu", [&](int i) {
         constexpr float usual_alpha = 1.67326319217681884765625f, usual_gamma = 1.05070102214813232421875f;
@@ -220,12 +222,13 @@ void move_codes_down(ort_graph &g) {
 
 // ---- Constants
 
-bool is_matrix_product(const std::string &op) {
-    return facts_of("onnx", op).products == summed_products::of_floats;
+bool is_matrix_product(const graph &g, const node &n) {
+    return facts_of(g, n).products == summed_products::of_floats;
 }
 
-/// Products remember that their matrix, or a convolution's bias, was dequantized or may be given: ONNX Runtime computes it
-/// with each run, and adds in another order. So do convolutions whose file names an absent bias, and what normalizes their images.
+/// Products remember that their matrix, or a convolution's bias, was dequantized or may be given: ONNX
+/// Runtime computes it with each run, and adds in another order. So do convolutions whose file names an
+/// absent bias, and what normalizes their images.
 void compute_constants(graph &g, const evaluator &evaluate) {
     const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     std::vector<node> kept;
@@ -239,12 +242,11 @@ void compute_constants(graph &g, const evaluator &evaluate) {
         const bool is_computed = n.inputs.empty() || n.inputs[0] < 0 || n.outputs.size() != 1 ||
                                  std::any_of(n.inputs.begin(), n.inputs.end(),
                                              [&](int t) { return t >= 0 && !at(t).is_constant; }) ||
-                                 element_count(at(n.inputs[0]).dims) == 0 ||
-                                 !facts_of(g.framework, n.op).lower;
+                                 element_count(at(n.inputs[0]).dims) == 0 || !facts_of(g, n).lower;
         if (is_computed) {
             const bool has_bias = n.op == "Conv" && n.inputs.size() > 2,
                        names_no_bias = n.op == "Conv" && marks_of(n).absent_inputs != 0;
-            if ((n.op == "Conv" || n.op == "ConvTranspose" || is_matrix_product(n.op)) &&
+            if ((n.op == "Conv" || n.op == "ConvTranspose" || is_matrix_product(g, n)) &&
                 n.inputs.size() > 1 &&
                 (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0) ||
                  names_no_bias))
@@ -263,7 +265,8 @@ void compute_constants(graph &g, const evaluator &evaluate) {
     g.nodes = std::move(kept);
 }
 
-/// Other convolutions with a bias, of images of two dimensions, begin with what is added to them (ConvAddActivationFusion).
+/// Other convolutions with a bias, of images of two dimensions, begin with what is added to them
+/// (ConvAddActivationFusion).
 void begin_with_summands(ort_graph &g) {
     g.for_each("Conv", [&](int i) {
         const int y = g.output(i), sum = g.reader(y, "Add"), z = sum < 0 ? -1 : g.other(sum, y);
@@ -314,7 +317,7 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 
 void note_single_rows(graph &g) {
     for (node &n : g.nodes)
-        if (is_matrix_product(n.op))
+        if (is_matrix_product(g, n))
             set_mark(n, &node_marks::sums_rows_alone, true);
 }
 

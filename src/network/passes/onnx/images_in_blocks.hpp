@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Images whose channels ONNX Runtime keeps in blocks of 16 (its NchwcTransformer): sums have another order there.
+// Images whose channels ONNX Runtime keeps in blocks of 16 (its NchwcTransformer): sums have another order
+// there.
 
 #include "network/passes/ort/ort_graph.hpp"
 

@@ -6,8 +6,8 @@
 
 namespace octet::model {
 
-/// In .onnx files operators have the parameters among their inputs; here their tensors get them. Comes when the
-/// operators work on codes.
+/// In .onnx files operators have the parameters among their inputs; here their tensors get them. Comes when
+/// the operators work on codes.
 void note_quantization(graph &g);
 
 } // namespace octet::model

@@ -1,6 +1,6 @@
-// Networks from files: which reader a file gets (a saved plan begins with its mark, of others the name tells or the first
-// bytes), and errors with the file's name. Programs that make their graphs themselves are linked without this, and so
-// without the formats' libraries.
+// Networks from files: which reader a file gets (a saved plan begins with its mark, of others the name tells
+// or the first bytes), and errors with the file's name. Programs that make their graphs themselves are linked
+// without this, and so without the formats' libraries.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <optional>

@@ -1,9 +1,9 @@
-// A tensor's parameters are those with which it is written, or else those with which the first node reads it; what
-// only moves elements hands them on.
+// A tensor's parameters are those with which it is written, or else those with which the first node reads it;
+// what only moves elements hands them on.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/onnx_quantization.hpp"
+#include "network/passes/onnx/quantization.hpp"
 
-#include "network/operators.hpp"
+#include "network/dialect.hpp"
 
 namespace octet::model {
 namespace {
@@ -26,7 +26,7 @@ public:
     }
 
 private:
-    const operator_facts &facts_of_node(const node &n) const { return facts_of(g_.framework, n.op); }
+    const operator_facts &facts_of_node(const node &n) const { return facts_of(g_, n); }
     tensor &at(int t) { return g_.tensors[static_cast<std::size_t>(t)]; }
     int input(const node &n, std::size_t i) const { return i < n.inputs.size() ? n.inputs[i] : -1; }
 

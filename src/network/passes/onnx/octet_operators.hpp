@@ -6,8 +6,8 @@
 
 namespace octet::model {
 
-/// Writes ONNX Runtime's own operators in Octet's, moves DequantizeLinear behind what only moves elements, and computes
-/// what is of constants alone. Comes after `transform_as_onnx_runtime`.
+/// Writes ONNX Runtime's own operators in Octet's, moves DequantizeLinear behind what only moves elements,
+/// and computes what is of constants alone. Comes after `transform_as_onnx_runtime`.
 void use_octet_operators(graph &g, const evaluator &evaluate);
 
 /// Lets products of floats sum up single rows as ONNX Runtime does it (`network_options::single_rows_alone`).

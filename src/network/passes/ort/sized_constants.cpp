@@ -1,13 +1,14 @@
-// Shapes that a network computes are known once the sizes of its inputs are: `infer_shapes` has left their values in the
-// tensors. Here they become constants, and the nodes that gave them go.
+// What ONNX Runtime knows of sizes that a network computes, noted before their nodes go
+// (passes/fold_integers.hpp).
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/ort/fold_integers.hpp"
+#include "network/passes/ort/sized_constants.hpp"
 
 #include <algorithm>
 #include <tuple>
 
+#include "network/dialect.hpp"
 #include "network/graph/graph_editor.hpp"
-#include "network/operators.hpp"
+#include "network/passes/fold_integers.hpp"
 
 namespace octet::model {
 
@@ -16,11 +17,6 @@ namespace {
 bool is_any(const std::vector<int> &inputs, std::size_t first, const std::set<int> &tensors) {
     return inputs.size() > first && std::any_of(inputs.begin() + static_cast<std::ptrdiff_t>(first),
                                                 inputs.end(), [&](int t) { return tensors.count(t) != 0; });
-}
-
-bool is_known(const graph &g, int t) {
-    const tensor &x = g.tensors.at(static_cast<std::size_t>(t));
-    return !x.is_constant && !x.data.empty();
 }
 
 /// Whether a tensor is `source`, but for pairs of QuantizeLinear and DequantizeLinear.
@@ -32,7 +28,8 @@ bool is_past_pairs(const graph &g, int t, int source) {
     return t == source;
 }
 
-/// Whether ONNX Runtime keeps a Shape: others need it than Reshapes of its own source, which can copy sizes (ReshapeFusion).
+/// Whether ONNX Runtime keeps a Shape: others need it than Reshapes of its own source, which can copy sizes
+/// (ReshapeFusion).
 bool is_needed(const graph &g, std::size_t shape) {
     const int source = g.nodes[shape].inputs[0];
     std::vector<bool> follows(g.tensors.size()); // from it
@@ -44,7 +41,7 @@ bool is_needed(const graph &g, std::size_t shape) {
         if (std::none_of(n.inputs.begin(), n.inputs.end(), is_following))
             continue;
         is_read = true;
-        if (n.outputs.size() == 1 && is_known(g, n.outputs[0])) {
+        if (gives_known_integers(g, n)) {
             follows[static_cast<std::size_t>(n.outputs[0])] = true;
             const bool is_one = element_count(g.tensors[static_cast<std::size_t>(n.outputs[0])].dims) == 1;
             is_copied =
@@ -114,7 +111,8 @@ public:
 private:
     static constexpr std::int64_t most_elements = 8;
 
-    /// A DequantizeLinear is there for each reader, and each has values of its own (EnsureUniqueDQForNodeUnit).
+    /// A DequantizeLinear is there for each reader, and each has values of its own
+    /// (EnsureUniqueDQForNodeUnit).
     int number_of_read(int t) { return dequantized_.count(t) != 0 ? --last_own_ : number_of(t); }
 
     const graph &g_;
@@ -138,7 +136,7 @@ public:
     std::map<int, size_node> find() {
         std::map<int, size_node> found;
         for (const node &n : g_.nodes)
-            if (n.outputs.size() == 1 && is_known(g_, n.outputs[0]))
+            if (gives_known_integers(g_, n))
                 found[n.outputs[0]] = {n, 0, equal_.number_of(n.outputs[0]),
                                        n.op == "Concat" ? entries_of(n) : std::vector<size_entry>()};
         std::map<int, std::set<std::pair<int, std::size_t>>> readers; ///< of equal tensors
@@ -227,6 +225,16 @@ private:
     std::map<int, const node *> writers_;
 };
 
+/// A reader of what a Shape reads, of which nobody reads anything.
+node unread_copy(graph &g, const node &shape) {
+    tensor unread = g.tensors[at(shape.outputs[0])];
+    unread.data = {};
+    g.tensors.push_back(std::move(unread));
+    node copy = shape;
+    copy.outputs = {static_cast<int>(g.tensors.size() - 1)};
+    return copy;
+}
+
 } // namespace
 
 std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
@@ -247,42 +255,27 @@ std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts 
     return std::vector<bool>(rank, true);
 }
 
-sized_constants fold_integers(graph &g) {
+sized_constants take_sized_constants(graph &g) {
     sized_constants folded;
-    const auto gives_sizes = [&](const node &n) {
-        return n.outputs.size() == 1 && is_known(g, n.outputs[0]);
-    };
-    if (std::none_of(g.nodes.begin(), g.nodes.end(), gives_sizes))
+    if (std::none_of(g.nodes.begin(), g.nodes.end(),
+                     [&](const node &n) { return gives_known_integers(g, n); }))
         return folded;
     const std::vector<bool> needed = needed_shapes(g);
     if (has_open_inputs(g))
         folded.nodes = size_nodes(g).find();
-    std::vector<node> kept;
-    for (std::size_t i = 0; i < g.nodes.size(); i++) {
-        node &n = g.nodes[i];
-        if (!gives_sizes(n)) {
-            kept.push_back(std::move(n));
-            continue;
-        }
+    fold_integers(g, [&](std::size_t i) {
+        const node &n = g.nodes[i];
         const int sizes = n.outputs[0];
-        if (needed[i]) { // a reader of its source, of which nobody reads anything
-            tensor unread = g.tensors[static_cast<std::size_t>(sizes)];
-            unread.data = {};
-            g.tensors.push_back(std::move(unread));
-            kept.push_back(n);
-            kept.back().outputs = {static_cast<int>(g.tensors.size() - 1)};
-        }
-        g.tensors[static_cast<std::size_t>(sizes)].is_constant = true;
         if (n.op == "Shape" && !n.inputs.empty())
             folded.measured.insert(n.inputs[0]);
-        const operator_facts &facts = facts_of("onnx", n.op);
+        const operator_facts &facts = facts_of(g, n);
         std::vector<bool> open = open_dims(g, n, facts, folded);
         if (!facts.is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)
             folded.open_dims.emplace(sizes, std::move(open));
         folded.tensors.insert(sizes);
         folded.in_order.push_back(sizes);
-    }
-    g.nodes = std::move(kept);
+        return needed[i] ? std::vector<node>{unread_copy(g, n)} : std::vector<node>();
+    });
     return folded;
 }
 

@@ -1,7 +1,7 @@
-// Convolutions and pools of whole blocks begin; what reads only images in blocks goes on with them. Which operators do, and on which
-// conditions, is ONNX Runtime's rule. Start at `blocked_images::visit`.
+// Convolutions and pools of whole blocks begin; what reads only images in blocks goes on with them. Which
+// operators do, and on which conditions, is ONNX Runtime's rule. Start at `blocked_images::visit`.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/images_in_blocks.hpp"
+#include "network/passes/onnx/images_in_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,13 +9,12 @@
 #include <map>
 #include <string_view>
 
-#include "network/ops/onnx/float_loops.hpp"
 #include "network/passes/ort/transformers.hpp"
+#include "network/shapes/onnx_images.hpp"
 
 namespace octet::model {
 namespace {
 
-constexpr dim_t channels_of_block = 16;
 constexpr std::size_t image_rank = 4, first_spatial = 2;
 
 /// Where the sizes of an image come from: the tensor whose size it is, halved so many times.
@@ -29,7 +28,8 @@ struct image_shape {
     }
 };
 
-/// How a tensor in blocks was computed last, as far as it matters to a sum behind it: a product per channel is a convolution, too.
+/// How a tensor in blocks was computed last, as far as it matters to a sum behind it: a product per channel
+/// is a convolution, too.
 enum class writer_kind { other, convolution, factors, normalization };
 
 struct blocked_image {
@@ -47,30 +47,28 @@ public:
 
 private:
     void visit(int i) {
-        static const std::map<std::string_view, void (blocked_images::*)(int)> by_operator = {
-            {"Add", &blocked_images::sum},
-            {"AveragePool", &blocked_images::pool},
-            {"BatchNormalization", &blocked_images::normalize},
-            {"Clip", &blocked_images::activate},
-            {"Concat", &blocked_images::join},
-            {"Conv", &blocked_images::convolve},
-            {"Gelu", &blocked_images::activate},
-            {"GlobalAveragePool", &blocked_images::pool_whole},
-            {"GlobalMaxPool", &blocked_images::pool_whole},
-            {"HardSigmoid", &blocked_images::activate},
-            {"HardSwish", &blocked_images::activate},
-            {"LeakyRelu", &blocked_images::activate},
-            {"MaxPool", &blocked_images::pool},
-            {"Mul", &blocked_images::multiply},
-            {"QuickGelu", &blocked_images::activate},
-            {"Relu", &blocked_images::activate},
-            {"Resize", &blocked_images::enlarge},
-            {"Sigmoid", &blocked_images::activate},
-            {"Sum", &blocked_images::sum},
-            {"Tanh", &blocked_images::activate},
-        };
-        if (const auto found = by_operator.find(g_.at(i).op); found != by_operator.end())
-            (this->*found->second)(i);
+        switch (g_.facts(i).blocks) {
+        case block_use::none:
+            return;
+        case block_use::convolve:
+            return convolve(i);
+        case block_use::pool:
+            return pool(i);
+        case block_use::pool_whole:
+            return pool_whole(i);
+        case block_use::normalize:
+            return normalize(i);
+        case block_use::activate:
+            return activate(i);
+        case block_use::multiply:
+            return multiply(i);
+        case block_use::sum:
+            return sum(i);
+        case block_use::join:
+            return join(i);
+        case block_use::enlarge:
+            return enlarge(i);
+        }
     }
 
     // ---- Questions
@@ -227,7 +225,8 @@ private:
         keep(i, shape(x), writer_kind::normalization);
     }
 
-    /// Of two images that are known to be alike the first that a convolution has written for the sum alone: it begins with the other.
+    /// Of two images that are known to be alike the first that a convolution has written for the sum alone:
+    /// it begins with the other.
     void sum(int i) {
         const std::vector<int> inputs = g_.at(i).inputs;
         if (!are_blocked(i))
@@ -267,7 +266,8 @@ private:
         g_.become(sum, std::move(n));
     }
 
-    /// Whether node i enlarges height and width by whole factors that the file has: it names them, or all sizes are fixed.
+    /// Whether node i enlarges height and width by whole factors that the file has: it names them, or all
+    /// sizes are fixed.
     bool has_whole_factors(int i) const {
         const memory::dims &x = g_.dims(g_.input(i, 0)), &y = g_.dims(g_.output(i));
         if (x.size() != 4 || y.size() != 4 || element_count(x) == 0 || x[0] != y[0] || x[1] != y[1] ||

@@ -1,10 +1,11 @@
-// Products of q, k and v at once, or q, k and v themselves, split to heads; scores, shares and what they choose.
+// Products of q, k and v at once, or q, k and v themselves, split to heads; scores, shares and what they
+// choose.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/graph/attention_parts.hpp"
+#include "network/parts/attention_parts.hpp"
 
 #include <cmath>
 
-#include "network/graph/node_parts.hpp"
+#include "network/parts/node_parts.hpp"
 
 namespace octet::model {
 namespace {
@@ -43,8 +44,8 @@ public:
         attend_to_projections(sum, {input(5), -1}, input(8));
     }
 
-    /// MultiHeadAttention: q, k, v, bias of all three, mask, what is added to scores, past keys and values. Without all of the
-    /// latter, shares are not divided by their sum before they choose.
+    /// MultiHeadAttention: q, k, v, bias of all three, mask, what is added to scores, past keys and values.
+    /// Without all of the latter, shares are not divided by their sum before they choose.
     void of_several() {
         refuse_beyond(8, 3);
         const bool are_heads = g_.tensors[at(input(1))].dims.size() == 4,

@@ -9,7 +9,8 @@
 
 namespace octet::model {
 
-/// One number of a computed list of sizes: a constant, a dimension of a tensor, or what a network makes of those.
+/// One number of a computed list of sizes: a constant, a dimension of a tensor, or what a network makes of
+/// those.
 struct size_entry {
     int source = -1; ///< the tensor whose dimension it is; -1: none
     std::size_t dim = 0;
@@ -32,25 +33,28 @@ struct sized_constants {
     std::set<int> tensors;
     std::vector<int> in_order; ///< the same, as they were computed
     std::set<int> measured;    ///< of which a Shape took the sizes
-    /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of the tensor whose sizes they are.
+    /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of
+    /// the tensor whose sizes they are.
     std::set<int> open_floats;
     /// Those that follow from a size that is not known; none: they have not been found yet.
     std::optional<std::set<int>> open;
     std::map<int, size_node> nodes; ///< by what they wrote
-    /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed end).
+    /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed
+    /// end).
     std::map<int, std::vector<bool>> open_dims;
 };
 
 /// Whether nodes compute the same of equal inputs.
 bool are_alike(const graph &g, const node &a, const node &b);
 
-/// Which dimensions of what a node writes follow the values of its inputs that are among `sized`, or their open dimensions.
-/// Reshape has a rule of its own and is not asked. Empty if there are none.
+/// Which dimensions of what a node writes follow the values of its inputs that are among `sized`, or their
+/// open dimensions. Reshape has a rule of its own and is not asked. Empty if there are none.
 std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
                             const sized_constants &sized);
 
-/// Nodes that compute integers of sizes alone become constants. A Shape that ONNX Runtime keeps stays beside its constant, since it
-/// reads a tensor that passes want to replace. Networks of ONNX, before all other passes. Returns what became a constant.
-sized_constants fold_integers(graph &g);
+/// Makes constants of integers that follow from sizes alone (`fold_integers`), before all other passes, and
+/// returns them. A Shape that ONNX Runtime keeps stays beside its constant, since it reads a tensor that
+/// passes want to replace.
+sized_constants take_sized_constants(graph &g);
 
 } // namespace octet::model

@@ -1,13 +1,14 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What ONNX Runtime's transformers made of a graph, for those who compare with it (`octet inspect --passes`, `octet check`).
+// What a framework's own rewrites made of a graph, for those who compare with it (`octet inspect --passes`,
+// `octet check`).
 
 #include <string>
 #include <vector>
 
 namespace octet::model {
 
-struct ort_history {
+struct rewrite_history {
     std::vector<std::string> passes;    ///< that changed the graph, in order: "L1.2 ConstantFolding"
     std::vector<std::string> operators; ///< that are left, one for each node
 };

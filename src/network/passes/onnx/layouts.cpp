@@ -1,14 +1,14 @@
-// One walk over the nodes in order: each takes the layout that its row (graph/operator_facts.hpp) and its inputs suggest,
-// and a copy is inserted where a neighbour has the other.
+// One walk over the nodes in order: each takes the layout that its row (graph/operator_facts.hpp) and its
+// inputs suggest, and a copy is inserted where a neighbour has the other.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/onnx_layout.hpp"
+#include "network/passes/onnx/layouts.hpp"
 
 #include <algorithm>
 #include <map>
 
+#include "network/dialect.hpp"
 #include "network/graph/graph_editor.hpp"
-#include "network/operators.hpp"
-#include "network/ops/onnx/float_loops.hpp"
+#include "network/shapes/onnx_images.hpp"
 
 namespace octet::model {
 namespace {
@@ -43,7 +43,7 @@ private:
     layout_support support_of(const node &n) const {
         if (attribute_or<std::int64_t>(n, "channels_last", 0) != 0) // dimensions of another order
             return layout_support::row_major;
-        const operator_facts &facts = facts_of("onnx", n.op);
+        const operator_facts &facts = facts_of(g_, n);
         const bool pools_floats = facts.layout == layout_support::channels_last &&
                                   facts.fusion != fusion_part::accumulates &&
                                   at(n.outputs[0]).type == data_type::f32; // row by row

@@ -1,6 +1,6 @@
 // Parts have the number of the node that they are of, so that messages and times name it.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/graph/node_parts.hpp"
+#include "network/parts/node_parts.hpp"
 
 namespace octet::model {
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/passes/fold_integers.hpp"
+
+namespace octet::model {
+
+bool gives_known_integers(const graph &g, const node &n) {
+    if (n.outputs.size() != 1)
+        return false;
+    const tensor &y = g.tensors.at(at(n.outputs[0]));
+    return !y.is_constant && !y.data.empty();
+}
+
+void fold_integers(graph &g, const folding &before) {
+    std::vector<node> kept;
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        if (!gives_known_integers(g, g.nodes[i])) {
+            kept.push_back(std::move(g.nodes[i]));
+            continue;
+        }
+        if (before)
+            for (node &n : before(i))
+                kept.push_back(std::move(n));
+        g.tensors[at(g.nodes[i].outputs[0])].is_constant = true;
+    }
+    g.nodes = std::move(kept);
+}
+
+} // namespace octet::model

@@ -1,0 +1,20 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// Integers that a network computes from sizes alone are known once the sizes of its inputs are:
+// `infer_shapes` has left their values in the tensors.
+
+#include <functional>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// Whether `infer_shapes` knows what a node computes.
+bool gives_known_integers(const graph &g, const node &n);
+
+/// What such nodes compute becomes constants, and they go. `before` is told the place of each before; a node
+/// that it returns stays in its place.
+using folding = std::function<std::vector<node>(std::size_t place)>;
+void fold_integers(graph &g, const folding &before = {});
+
+} // namespace octet::model
