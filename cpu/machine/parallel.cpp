@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/parallel.hpp"
 
+#include <pthread.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -40,6 +41,20 @@ void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t g
     });
 }
 
+/// Neither runtime's workers survive a fork, and in the child a loop may wait for them for ever: where the parent has used
+/// them, loops of the child run in the calling thread.
+class runtime_workers {
+public:
+    static bool are_lost() { return lost_.load(std::memory_order_relaxed); }
+    static void note_use() {
+        static const int is_told = pthread_atfork(nullptr, nullptr, [] { lost_ = true; });
+        static_cast<void>(is_told);
+    }
+
+private:
+    static inline std::atomic<bool> lost_{false};
+};
+
 } // namespace
 
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
@@ -51,10 +66,11 @@ void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     }
     const int requested = requested_threads();
     const int threads = requested > 0 ? requested : machine_threads();
-    if (threads == 1 || count <= grain || is_sequential()) {
+    if (threads == 1 || count <= grain || is_sequential() || runtime_workers::are_lost()) {
         body(0, count);
         return;
     }
+    runtime_workers::note_use();
     workers::parallel_for(count, grain, body, threads, requested > 0);
 }
 
@@ -122,6 +138,8 @@ void set_thread_pool(const thread_pool &pool) {
 int get_num_threads() {
     if (const thread_pool *pool = impl::users_pool())
         return impl::threads_of(*pool);
+    if (impl::runtime_workers::are_lost())
+        return 1;
     const int requested = impl::requested_threads();
     if (requested > 0)
         return requested;
