@@ -104,6 +104,7 @@ struct server::state {
         r.is_explicit = options.is_explicit;
         r.only_name = options.model_name;
         r.profile = options.profile;
+        r.rows_alike = options.rows_alike;
         models = std::make_unique<repository>(
             *workers, figures,
             [this](bool is_error, const std::string &sentence) {

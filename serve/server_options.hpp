@@ -23,6 +23,7 @@ struct server_options {
     std::chrono::milliseconds load{300'000}; ///< that loading a model may take
     std::string trial_program;               ///< that tries a model first (core/trial.hpp); "": none does
     std::string profile;         ///< of .tflite models that name none; "": the framework's arithmetic
+    bool rows_alike = true;      ///< of .onnx models that do not say
     std::string model_name;      ///< the folder is that of one model
     bool saves_findings = false; ///< beside each model
     bool may_be_empty = false;   ///< a folder that has become empty ends its models

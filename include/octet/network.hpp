@@ -94,9 +94,10 @@ struct network_options {
     /// The runtime whose bytes a .tflite network gives, by a name of `all_profiles` (octet/profile.hpp); empty: the framework's
     /// default, TensorFlow Lite Micro or ONNX Runtime. `rule` is `automatic` then.
     std::string profile = {};
-    /// ONNX: whether a single row times a matrix that is computed, or dequantized from constants, is summed up in ONNX Runtime's
-    /// order for single rows. Otherwise the order is that of several rows, and a row has the same bits alone and in a batch.
-    bool single_rows_alone = false;
+    /// ONNX: whether a row times a matrix that is computed, or dequantized from constants, has the same bits
+    /// alone as among others. Otherwise a single row is summed up in an order of its own, as ONNX Runtime
+    /// does it. A saved plan keeps its choice.
+    bool rows_alike = false;
     /// ONNX: whether operators between QuantizeLinear and DequantizeLinear on s8 are computed on s8, as ONNX Runtime does with
     /// `session.qdqisint8allowed` = 1. Otherwise they are computed on u8 where one operator reads the codes, else on floats.
     bool qdq_is_int8_allowed = false;

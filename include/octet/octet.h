@@ -86,6 +86,10 @@ OCTET_C_API octet_status octet_options_set_rule(octet_options *options, const ch
 OCTET_C_API octet_status octet_options_set_profile(octet_options *options, const char *profile);
 /// 0: each operator runs by itself, and all tensors between them exist. Changes no byte of an output.
 OCTET_C_API octet_status octet_options_set_fusion(octet_options *options, int fusion);
+/// 1: a row of an .onnx network has the same bits alone as among others. 0: a single row times a matrix that
+/// is computed, or dequantized from constants, is summed up in an order of its own, as ONNX Runtime does it;
+/// the default.
+OCTET_C_API octet_status octet_options_set_rows_alike(octet_options *options, int rows_alike);
 /// Threads that creation and runs of the network use, up to 4096; 0: as octet_set_threads says, 1: the calling thread alone.
 OCTET_C_API octet_status octet_options_set_threads(octet_options *options, int threads);
 /// Dimensions of an input by its name, outermost first, instead of the file's; a batch counts more.

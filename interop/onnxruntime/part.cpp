@@ -101,7 +101,6 @@ network_options options_of(const session_settings &settings) {
     options.memory_limit = settings.memory_limit;
     options.profile = settings.profile;
     options.qdq_is_int8_allowed = settings.signed_pairs;
-    options.single_rows_alone = true; // the batch is ONNX Runtime's, too
     return options;
 }
 

@@ -19,9 +19,11 @@ json tensors(const std::vector<tensor_info> &all) {
     return list;
 }
 
-/// Scales and zero points in the form that gRPC's message has a field for: "NAME.scale".
+/// Texts, as gRPC's message has them: scales and zero points, "NAME.scale"; and whether rows are alike.
 json properties(const served_model &m) {
     json all = json::object();
+    if (const auto alike = m.has_rows_alike())
+        all["rows_alike"] = *alike ? "true" : "false";
     for (const auto *list : {&m.inputs(), &m.outputs()})
         for (const tensor_info &t : *list)
             if (t.stands_for_reals()) {

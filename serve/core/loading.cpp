@@ -94,8 +94,11 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     m->version_ = source.version;
     const model::graph g = read_model(source, config.sha256);
     m->framework_ = g.saved ? "plan" : g.framework;
-    m->unbatchable_because_ = config.most_rows == 1 ? "max_batch_size is 1" : model::why_not_batched(g);
     network_options options = config.network;
+    options.rows_alike = config.rows_alike.value_or(true);
+    m->unbatchable_because_ = config.most_rows == 1                          ? "max_batch_size is 1"
+                              : g.framework == "onnx" && !options.rows_alike ? "rows_alike is false"
+                                                                             : model::why_not_batched(g);
     options.threads = std::max(config.threads, 1);
     const bool is_open =
         any_dimension(g, [](const model::tensor &t, std::size_t d) { return t.dims[d] < 0; });
@@ -109,6 +112,8 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     if (has_open_sizes && options.memory_limit == 0)
         options.memory_limit = limit_of_open_sizes(source, config.instances > 0 ? config.instances : workers);
     m->single_threaded_ = std::make_unique<network>(g, options);
+    if (g.framework == "onnx")
+        m->rows_alike_ = m->single_threaded_->options().rows_alike;
     m->most_rows_ = config.most_rows;
     if (has_open_sizes)
         open_sizes::of_process().add(m.get(), options.memory_limit);

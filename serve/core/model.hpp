@@ -38,6 +38,9 @@ public:
     const std::vector<tensor_info> &inputs() const { return inputs_; }
     const std::vector<tensor_info> &outputs() const { return outputs_; }
     bool is_batching() const { return unbatchable_because_.empty(); }
+    /// Of an .onnx model, also in a saved plan: `network_options::rows_alike`. None for others, whose rows
+    /// are alike anyway.
+    std::optional<bool> has_rows_alike() const { return rows_alike_; }
     const std::string &why_not_batching() const { return unbatchable_because_; }
     std::int64_t most_rows() const { return is_batching() ? most_rows_ : 1; }
     const queue_options &queue_settings() const { return queue_options_; }
@@ -95,6 +98,7 @@ private:
 
     std::string name_, version_, framework_, unbatchable_because_;
     std::vector<tensor_info> inputs_, outputs_;
+    std::optional<bool> rows_alike_;
     bool has_state_ = false, could_batch_ = false; ///< by the operators, before anything ran
     std::int64_t most_rows_ = 1;
     std::size_t buffer_bytes_ = 0, weight_bytes_ = 0;

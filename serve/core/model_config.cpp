@@ -126,6 +126,12 @@ const std::map<std::string, reader> &readers() {
                  refuse("\"" + key + "\": " + e.what());
              }
          }},
+        {"rows_alike",
+         [](auto &key, auto &v, auto &c) {
+             if (!v.is_boolean())
+                 refuse("\"" + key + "\" is " + v.dump() + ", allowed are true and false");
+             c.rows_alike = v.template get<bool>();
+         }},
         {"dimensions",
          [](auto &key, auto &v, auto &c) {
              for (const auto &[name, size] : object(key, v).items())
@@ -168,9 +174,9 @@ model_config read_config(const std::string &text) {
     return config;
 }
 
-std::string with_profile(const std::string &text, const std::string &profile) {
+std::string with_key(const std::string &text, const std::string &key, const json &value) {
     json root = text.empty() ? json::object() : read_small_json(text);
-    root["profile"] = profile;
+    root[key] = value;
     return root.dump();
 }
 

@@ -3,7 +3,10 @@
 // config.json of a model folder: how a model is served. Everything has a default, so most folders have none.
 
 #include <map>
+#include <optional>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/datatypes.hpp"
 #include "core/model_file.hpp"
@@ -29,6 +32,9 @@ struct model_config {
     file_digests sha256;
     /// What clients are told of inputs and outputs, by their names, instead of what the file declares.
     std::map<std::string, const datatype *> datatypes;
+    /// Of an .onnx model: whether a row has the same bits alone as among others
+    /// (`network_options::rows_alike`); none: as the server says. Otherwise its requests share no batches.
+    std::optional<bool> rows_alike;
     /// Rule, sizes of dimensions that the file leaves open, bound of memory.
     network_options network;
 };
@@ -36,7 +42,8 @@ struct model_config {
 /// Reads a config.json, of which errors name the key. Keys that it does not know are errors: a slip of the pen is not a
 /// default. Throws octet::error.
 model_config read_config(const std::string &text);
-/// The text of a config.json that names this profile and is else the same; of an empty text, too.
-std::string with_profile(const std::string &text, const std::string &profile);
+/// The text of a config.json in which a key has this value, and which is else the same; of an empty text,
+/// too.
+std::string with_key(const std::string &text, const std::string &key, const nlohmann::json &value);
 
 } // namespace octet::serve

@@ -128,11 +128,15 @@ void repository::add(const model_source &source, const model_config &config) {
 
 std::shared_ptr<served_model> repository::load_checked(const model_source &source, const model_config &config,
                                                        const std::string &config_text) {
-    if (!options_.profile.empty() && config.network.profile.empty() &&
-        fs::path(source.path).extension() == ".tflite") {
-        const std::string text = with_profile(config_text, options_.profile);
+    const auto load_with = [&](const char *key, const nlohmann::json &value) {
+        const std::string text = with_key(config_text, key, value);
         return load_checked(source, read_config(text), text);
-    }
+    };
+    if (!options_.profile.empty() && config.network.profile.empty() &&
+        fs::path(source.path).extension() == ".tflite")
+        return load_with("profile", options_.profile);
+    if (!options_.rows_alike && !config.rows_alike)
+        return load_with("rows_alike", false);
     const auto stop = [this] { return is_stopping_.load(); };
     const int workers = scheduler_.worker_count();
     const struct counted {

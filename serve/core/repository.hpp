@@ -34,6 +34,7 @@ struct repository_options {
     bool is_explicit = false;  ///< models are loaded when a client asks for them, and not before
     std::string
         profile; ///< of .tflite models whose config.json names none; "": the framework's own arithmetic
+    bool rows_alike = true;      ///< of .onnx models whose config.json does not say
     bool saves_findings = false; ///< what measuring found is stored beside each model
     std::string only_name;       ///< the folder is that of one model, with this name; "": a folder of models
 };

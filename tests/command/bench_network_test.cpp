@@ -3,13 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "bench/difference_reason.hpp"
 #include "bench/measured_network.hpp"
 #include "command/fixture.hpp"
+#include "model/one_node.hpp"
 #include "support/paths.hpp"
 
 namespace octet::tests {
@@ -51,6 +54,51 @@ TEST(BenchNetwork, SumsOfLayersAddTimesAndBounds) {
     const measurement alone = sum_of({second}, "one");
     EXPECT_STREQ(alone.best.binding(), "read");
     EXPECT_EQ(alone.time.median, 6);
+}
+
+// ---- Why outputs differ
+
+std::vector<std::string> bytes_of(const std::vector<float> &values) {
+    return {std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float))};
+}
+
+/// One row times a matrix that is computed, which has run.
+network single_row(bool rows_alike) {
+    one_node n("MatMul");
+    n.input({1, 67}, numbers(67, 1.f)).input({67, 33}, numbers(67 * 33, 1.f, 7)).output();
+    infer_shapes(n.graph);
+    network_options options;
+    options.rows_alike = rows_alike;
+    network net(n.graph, options);
+    for (const auto &fill : n.fill)
+        fill(net);
+    net.run();
+    return net;
+}
+
+TEST(DifferenceReason, IsAnOptionThatWasTried) {
+    const network net = single_row(true);
+    const auto without = [] { return single_row(false); };
+    EXPECT_EQ(difference_reason(bytes_of(without().output().as<float>()), net, without),
+              "--rows-alike: without it the bytes are equal");
+    EXPECT_EQ(difference_reason(bytes_of(numbers(33, 1.f)), net, without).find("--rows-alike"),
+              std::string::npos);
+}
+
+TEST(DifferenceReason, IsTheBitsOfANanAlone) {
+    one_node n("Sqrt");
+    n.input({2}, std::vector<float>{-1.f, 4.f}).output();
+    infer_shapes(n.graph);
+    network net(n.graph);
+    n.fill[0](net);
+    net.run();
+    std::vector<float> theirs = net.output().as<float>();
+    ASSERT_TRUE(std::isnan(theirs[0]));
+    theirs[0] = -theirs[0];
+    const auto none = [&] { return network(n.graph); };
+    EXPECT_EQ(difference_reason(bytes_of(theirs), net, none), "the bits of a NaN");
+    theirs[1] = 3.f;
+    EXPECT_NE(difference_reason(bytes_of(theirs), net, none), "the bits of a NaN");
 }
 
 // ---- The command
@@ -145,6 +193,10 @@ TEST_F(BenchNetworkTest, BaselineTakesTurnsAndIsCompared) {
     ASSERT_EQ(other.exit_code, 0) << other.err;
     const json object = json::parse(other.out)["networks"][0];
     EXPECT_EQ(object["equal"], false);
+    if (get_machine_cpu_isa() < cpu_isa::avx512_vnni)
+        EXPECT_NE(object["reason"].get<std::string>().find("possibly this CPU"), std::string::npos);
+    else
+        EXPECT_TRUE(object["reason"].is_null()) << object["reason"];
     EXPECT_EQ(object["runs"][0]["rows"][0]["baseline_implementation"], "ONNX Runtime 9.8.7");
     EXPECT_GT(object["runs"][0]["rows"][0]["ratio"], 0);
     EXPECT_EQ(object["runs"][0]["rows"][1]["ratio"], nullptr);

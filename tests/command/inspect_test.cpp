@@ -130,6 +130,25 @@ TEST_F(InspectTest, TellsTheProfileInForceAndWhatAnotherChanges) {
     }
 }
 
+TEST_F(InspectTest, RowsAreAlikeWhereThatWasAskedFor) {
+    const std::string onnx = source_path("examples/digits/digits_int8.onnx");
+    const auto said = [](const std::vector<std::string> &arguments) {
+        const outcome text = octet(arguments);
+        std::vector<std::string> as_json = arguments;
+        as_json.push_back("--json");
+        const bool are_alike = json::parse(octet(as_json).out)["rows_alike"].get<bool>();
+        EXPECT_EQ(text.out.find(", rows alike, ") != std::string::npos, are_alike) << text.out;
+        EXPECT_EQ(text.out.find(", single rows as in ONNX Runtime, ") != std::string::npos, !are_alike)
+            << text.out;
+        return are_alike;
+    };
+    EXPECT_FALSE(said({"inspect", onnx}));
+    EXPECT_TRUE(said({"inspect", onnx, "--rows-alike"}));
+    ASSERT_EQ(octet({"save", onnx, path("plan.octet"), "--rows-alike"}).exit_code, 0);
+    EXPECT_TRUE(said({"inspect", path("plan.octet")}));
+    EXPECT_TRUE(json::parse(octet({"inspect", model, "--json"}).out)["rows_alike"].get<bool>());
+}
+
 TEST_F(InspectTest, PassesAreOfOnnxFiles) {
     ASSERT_EQ(octet({"save", model, filled_in("D/plan.octet")}).exit_code, 0);
     expect_refusals(

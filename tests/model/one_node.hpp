@@ -37,6 +37,7 @@ inline std::size_t count_of(const dims &d) { return static_cast<std::size_t>(mod
 /// A network of one node. Tensors with a scale have one of TFLite's.
 struct one_node {
     model::graph graph;
+    network_options options;
     std::vector<std::function<void(network &)>> fill;
 
     explicit one_node(const char *op, const char *framework = "onnx") {
@@ -104,7 +105,7 @@ struct one_node {
     }
 
     template <typename T> std::vector<T> run_once(std::size_t i = 0) {
-        network net(graph);
+        network net(graph, options);
         for (const auto &f : fill)
             f(net);
         net.run();

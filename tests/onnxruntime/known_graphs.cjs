@@ -11,12 +11,6 @@ function finished(g, ...outputs) {
     return {opset: g.opset, operators: g.nodes.map((n) => n.op), inputs: g.inputs, outputs, model: g.model(outputs)};
 }
 
-/// One row times a matrix that is computed, all alone.
-function single_row() {
-    const g = new graph(17), x = g.input([1, 40]), b = g.input([40, 6]);
-    return finished(g, g.node('MatMul', [x, g.node('Tanh', [b], [40, 6])], [1, 6]));
-}
-
 /// A Slice to the largest number of 32 bits, which Octet keeps for that of 64 bits: ONNX Runtime does not take it for the whole.
 function slice_to_32_bits() {
     const g = new graph(17), x = g.input([4, 8]), one = (value) => g.constant('s64', [1], [value]);
@@ -49,7 +43,6 @@ module.exports = [
     {name: 'resize_between_transposes', bound: 0, graph: () => between_transposes('linear')},
     {name: 'cubic_between_transposes', bound: 2e-6, graph: () => between_transposes('cubic')},
     {name: 'range_of_size', bound: 0, graph: range_of_size},
-    {name: 'single_row', bound: 2e-6, graph: single_row},
     {name: 'several_blocks', bound: 2e-6, graph: several_blocks},
     {name: 'slice_to_32_bits', bound: 0, graph: slice_to_32_bits},
 ];

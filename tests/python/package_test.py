@@ -138,16 +138,16 @@ class Operations(unittest.TestCase):
             octet.conv2d(x.astype(complex), w)
 
 
-def open_model(op, inputs, names=("a", "b")):
-    """An .onnx file of one operator on inputs a, b, … of {n, s}, both open."""
+def open_model(op, inputs, names=("a", "b"), dims=("ns", "ns", "ns")):
+    """An .onnx file of one operator on inputs a, b, … of these dimensions, all of them open; the last ones are the output's."""
     def field(number, value):
         if isinstance(value, int):
             return bytes([number << 3, value])
         value = value.encode() if isinstance(value, str) else value
         return bytes([number << 3 | 2, len(value)]) + value
     names = names[:inputs]
-    shape = b"".join(field(1, field(2, name)) for name in "ns")
-    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name in (*names, "y")]
+    shapes = [b"".join(field(1, field(2, size)) for size in sizes) for sizes in (*dims[:inputs], dims[-1])]
+    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name, shape in zip((*names, "y"), shapes)]
     node = b"".join(field(1, name) for name in names) + field(2, "y") + field(4, op)
     graph = field(1, node) + field(2, "g") + b"".join(field(11, v) for v in values[:-1]) + field(12, values[-1])
     return field(1, 7) + field(7, graph) + field(8, field(2, 13))
@@ -450,6 +450,18 @@ class Networks(Digits):
         for t in threads:
             t.join()
         self.assertEqual(wrong, [])
+
+    def test_rows_alike(self):
+        model = open_model("MatMul", 2, dims=("nk", "km", "nm"))
+        usual, alike = octet.Network(model), octet.Network(model, rows_alike=True)
+        x, w = random.normal(size=(3, 67)).astype(np.float32), random.normal(size=(67, 33)).astype(np.float32)
+        together = alike(x, w)
+        np.testing.assert_array_equal(usual(x, w), together)
+        for net in (alike, pickle.loads(pickle.dumps(alike))):
+            np.testing.assert_array_equal(np.concatenate([net(x[i:i + 1], w) for i in range(3)]), together)
+        self.assertFalse((np.concatenate([usual(x[i:i + 1], w) for i in range(3)]) == together).all())
+        with self.assertRaisesRegex(TypeError, "rows_alike is 'yes'"):
+            octet.Network(model, rows_alike="yes")
 
     def test_saved_plans(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -243,12 +243,13 @@ TEST(serve_config, says_what_is_wrong) {
     refuses(R"({"max_batch_size": 4, "preferred_batch_sizes": [8]})", "max_batch_size");
     refuses(R"({"rule": "nonsense"})", "\"rule\": requantization rule 'nonsense'");
     refuses(R"({"dimensions": 3})", "an object");
+    refuses(R"({"rows_alike": 1})", "\"rows_alike\" is 1, allowed are true and false");
     refuses(R"({"profile": "litert"})", "\"profile\": there is no profile 'litert'");
     refuses(R"({"profile": "litert-2026.08-arm64+tflm"})", "there is no profile 'tflm'");
-    const std::string named = with_profile(R"({"threads": 2})", "ort-1.30");
+    const std::string named = with_key(R"({"threads": 2})", "profile", "ort-1.30");
     EXPECT_EQ(read_config(named).network.profile, "ort-1.30");
     EXPECT_EQ(read_config(named).threads, 2);
-    EXPECT_EQ(read_config(with_profile("", "ort-1.30")).network.profile, "ort-1.30");
+    EXPECT_EQ(read_config(with_key("", "profile", "ort-1.30")).network.profile, "ort-1.30");
 }
 
 void expect_that_company_changes_nothing(const model_source &source) {
@@ -363,6 +364,48 @@ TEST(serve_model, open_sizes_need_no_configuration) {
         ASSERT_EQ(j->output_dims[0], (memory::dims{1, s}));
         EXPECT_EQ(std::memcmp(j->outputs[0].data, expected.data(), 4 * expected.size()), 0);
     }
+}
+
+/// A plan of one row times a matrix that ONNX Runtime does not pack ahead, since it has three dimensions.
+model_source single_row_plan(bool rows_alike) {
+    little_graph product({1, 1, 67}, {1, 1, 33}, "MatMul");
+    const std::size_t count = 67 * 33;
+    const int w = product.add("w", {1, 67, 33});
+    model::tensor &matrix = product.g.tensors.back();
+    std::vector<std::uint8_t> bytes(4 * count);
+    std::minstd_rand random(7);
+    for (std::size_t i = 0; i < count; i++) {
+        const float value = static_cast<float>(random() % 2001) / 1000.f - 1.f;
+        std::memcpy(&bytes[4 * i], &value, 4);
+    }
+    matrix.is_constant = true;
+    matrix.data = std::move(bytes);
+    product.g.nodes[0].inputs.push_back(w);
+    network_options options;
+    options.rows_alike = rows_alike;
+    const std::string path = testing::TempDir() + "octet_serve_row_" + std::to_string(::getpid()) + ".octet";
+    network(product.g, options).save(path);
+    return {"row", "1", path, ""};
+}
+
+TEST(serve_model, rows_are_alike_unless_it_is_told) {
+    model_config config, told;
+    config.sizes = {1, 4};
+    told.rows_alike = false;
+    const model_source alike = single_row_plan(true);
+    const auto m = served_model::load(alike, config, 1);
+    EXPECT_TRUE(m->is_batching()) << m->why_not_batching();
+    EXPECT_EQ(m->has_rows_alike(), true);
+    const model_source alone = single_row_plan(false);
+    test::expect_unimplemented([&] { served_model::load(alone, config, 1); },
+                               {"rows_alike: the plan was saved without it"});
+    const auto by_itself = served_model::load(alone, told, 1);
+    EXPECT_EQ(by_itself->why_not_batching(), "rows_alike is false");
+    EXPECT_EQ(by_itself->has_rows_alike(), false);
+    EXPECT_EQ(served_model::load(demo_model(), told, 1)->has_rows_alike(), std::nullopt);
+    EXPECT_TRUE(served_model::load(demo_model(), told, 1)->is_batching())
+        << "rows of .tflite files are alike";
+    std::filesystem::remove(alone.path);
 }
 
 TEST(serve_model, a_bad_file_is_an_error) {

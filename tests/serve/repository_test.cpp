@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/fixture.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -102,6 +104,33 @@ TEST(serve_repository, models_have_the_profile_of_the_server_or_their_own) {
     for (const char *none : {"ort-1.30", "litert"}) {
         o.profile = none;
         EXPECT_THROW(serve::server{o}, error) << none;
+    }
+}
+
+TEST(serve_repository, rows_of_onnx_models_are_alike_unless_the_server_or_they_say_no) {
+    std::ifstream file(source_path("examples/digits/digits_int8.onnx"), std::ios::binary);
+    const std::string onnx{std::istreambuf_iterator<char>(file), {}};
+    const folder f;
+    f.write("digits/1/model.onnx", onnx);
+    f.write("own/1/model.onnx", onnx);
+    f.write("tflite/1/model.tflite", digits_bytes());
+    const auto said_of = [&](client &c, const std::string &name) {
+        const json properties = json::parse(c.get("/v2/models/" + name).body)["properties"];
+        return properties.value("rows_alike", "nothing");
+    };
+    serve::server_options o = of_folder(f);
+    for (const bool alike : {true, false}) {
+        f.write("own/config.json", alike ? R"({"rows_alike": false})" : R"({"rows_alike": true})");
+        o.rows_alike = alike;
+        serve::server s(o);
+        client c(s.http_port());
+        if (index_of(c).dump().find("built without .onnx files") != std::string::npos)
+            GTEST_SKIP() << "no .onnx files";
+        EXPECT_EQ(said_of(c, "digits"), alike ? "true" : "false");
+        EXPECT_EQ(said_of(c, "own"), alike ? "false" : "true");
+        EXPECT_EQ(said_of(c, "tflite"), "nothing");
+        const json config = json::parse(c.get("/v2/models/digits/config").body);
+        EXPECT_EQ(config["max_batch_size"] != 0, alike);
     }
 }
 

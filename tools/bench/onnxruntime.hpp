@@ -29,13 +29,15 @@ public:
     bool equals(const network &net) const;
     /// Whether the first run's outputs are those of the other one's.
     bool equals(const onnxruntime &other) const { return outputs_ == other.outputs_; }
+    /// Bytes of the first run's outputs.
+    const std::vector<std::string> &outputs() const { return outputs_; }
     /// Seconds of each of so many runs.
     std::vector<double> time(int runs);
 
 private:
     std::unique_ptr<child_process> node_;
     std::string version_;
-    std::vector<std::string> outputs_; ///< bytes
+    std::vector<std::string> outputs_;
 };
 
 } // namespace octet::tools

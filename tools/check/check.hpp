@@ -25,7 +25,6 @@ struct options {
     std::string profile; ///< of networks and of operators of TensorFlow Lite; empty: that of the file
     std::string isa; ///< highest level that primitives may use; empty: what the machine and environment give
     implementation impl = implementation::any;
-    bool single_rows_alone = false; ///< of ONNX networks: `network_options::single_rows_alone`
     bool verbose = false;
     bool show_progress = false; ///< on stderr
 };

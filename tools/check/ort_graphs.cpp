@@ -56,7 +56,6 @@ private:
 
     network load() const {
         network_options options;
-        options.single_rows_alone = opt_.single_rows_alone;
         for (const json_value &input : case_["inputs"].items()) {
             const std::string name = input["name"].text();
             options.shapes[name] = find("in_" + name).dims;

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/print.hpp"
+#include "bench/difference_reason.hpp"
 #include "bench/eviction.hpp"
 #include "bench/measured_network.hpp"
 #include "bench/network_results.hpp"
@@ -59,9 +60,20 @@ public:
                 if (!options.baseline.empty()) {
                     baseline = std::make_unique<onnxruntime>(path_, net, count, options.node_modules, who);
                     net.run();
-                    is_equal_ = is_equal_ && (without                   ? baseline->equals(*without)
-                                              : options.through.empty() ? baseline->equals(net)
-                                                                        : true);
+                    const bool is_equal = without                   ? baseline->equals(*without)
+                                          : options.through.empty() ? baseline->equals(net)
+                                                                    : true;
+                    if (!is_equal && is_equal_)
+                        reason_ =
+                            difference_reason((without ? without : baseline.get())->outputs(), net, [&] {
+                                network_file_options file = loaded.file;
+                                file.rows_alike = false;
+                                network other = make_network(loaded.graph, file);
+                                inputs.write_to(other);
+                                other.run();
+                                return other;
+                            });
+                    is_equal_ = is_equal_ && is_equal;
                     without = baseline.get();
                 }
                 networks_.emplace_back(std::move(net), std::move(baseline), count, options.samples);
@@ -88,6 +100,13 @@ public:
 
     /// Whether the baseline's outputs are Octet's, byte for byte; of its sessions, whether they are the same with Octet's provider.
     bool is_equal() const { return is_equal_; }
+    /// Why they are not, as doc/onnx.md lists it; an empty text: for no reason that it lists.
+    const std::string &reason() const { return reason_; }
+    std::string equality_text() const {
+        return is_equal_         ? "equal bytes"
+               : reason_.empty() ? "DIFFERENT, for no reason that doc/onnx.md lists"
+                                 : "DIFFERENT (" + reason_ + "; doc/onnx.md)";
+    }
 
 private:
     /// The baseline's providers: where asked for, it takes turns with itself on Octet.
@@ -97,7 +116,7 @@ private:
         return {onnxruntime::provider::cpu, onnxruntime::provider::octet};
     }
 
-    std::string path_;
+    std::string path_, reason_;
     bool is_equal_ = true;
     std::vector<measured_network> networks_;
 };
@@ -120,8 +139,10 @@ void bench_networks(const bench_options &options) {
             files.add(stem_of(path), rows_of(r));
             object["runs"].push_back(to_json(r));
         }
-        if (!options.baseline.empty())
+        if (!options.baseline.empty()) {
             object["equal"] = bench.is_equal();
+            object["reason"] = bench.reason().empty() ? json() : json(bench.reason());
+        }
         const std::vector<provider_gain> gains =
             options.through.empty() ? std::vector<provider_gain>() : provider_gains(results);
         for (const provider_gain &g : gains)
@@ -134,7 +155,7 @@ void bench_networks(const bench_options &options) {
         if (!options.baseline.empty())
             std::cout << (options.through.empty() ? "outputs of ONNX Runtime and Octet: "
                                                   : "outputs of ONNX Runtime without and with Octet: ")
-                      << (bench.is_equal() ? "equal bytes" : "DIFFERENT") << '\n';
+                      << bench.equality_text() << '\n';
         for (const provider_gain &g : gains)
             std::cout << "ONNX Runtime's CPU provider / Octet's provider, " << threads_text({g.threads})
                       << ": " << fixed(g.ratio, 2) << '\n';

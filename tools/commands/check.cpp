@@ -35,8 +35,6 @@ void add_check_command(CLI::App &app) {
     add_profile_option(command, args->opt.profile);
     add_machine_options(command, args->machine);
     add_json_option(command, args->is_json);
-    command.add_flag("--single-rows-alone", args->opt.single_rows_alone,
-                     "Sum up single rows of ONNX graphs as ONNX Runtime does, not as in a batch");
     command.add_flag("--verbose", args->opt.verbose, "One line per case, with the implementation it ran on");
     command.footer("Exit code 0: nothing failed; 1: some case failed; 2: the file cannot be replayed.");
     command.callback([args] {

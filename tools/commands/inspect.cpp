@@ -129,6 +129,11 @@ std::string profile_of(const inspected &i, const inspect_options &options) {
     return i.net ? i.net->options().profile : options.net.profile;
 }
 
+/// A .tflite network has no other rows.
+bool are_rows_alike(const inspected &i, const inspect_options &options) {
+    return i.file.framework == "tflite" || (i.net ? i.net->options().rows_alike : options.net.rows_alike);
+}
+
 /// Operators of the file that another profile computes otherwise than the one in force: what its rows say differs.
 std::vector<std::string> changed_by(const profile &other, const profile &in_force, const model::graph &g) {
     const auto rows_of = [](const profile &p, const std::string &op) {
@@ -348,6 +353,7 @@ json inspected_json(const inspected &i, const inspect_options &options) {
             {"saved", i.file.saved != nullptr},
             {"rule", rule_of(i, options)},
             {"profile", profile_in_force(i, options)},
+            {"rows_alike", are_rows_alike(i, options)},
             {"profiles", profiles},
             {"threads", get_num_threads()},
             {"isa", to_string(get_effective_cpu_isa())},

@@ -105,7 +105,11 @@ std::vector<std::string> add_size_options(CLI::App &command, network_file_option
         ->type_name("NAME=N");
     command.add_flag("--no-fusion", options.no_fusion,
                      "Run every operator by itself; joining them changes no output");
-    return {"--shape", "--dimension", "--no-fusion"};
+    command.add_flag(
+        "--rows-alike", options.rows_alike,
+        "Give a row of an .onnx network the same bits alone as among others; ONNX Runtime sums up "
+        "some single rows in an order of their own");
+    return {"--shape", "--dimension", "--no-fusion", "--rows-alike"};
 }
 
 model::graph read_graph(const network_file_options &options) {
@@ -135,13 +139,17 @@ void require_sizes(const model::graph &g, const network_file_options &options) {
 
 std::string arithmetic_of(const network &net) {
     const network_options &options = net.options();
-    return options.profile.empty() ? std::string("rule ") + to_string(options.rule)
-                                   : "profile " + options.profile;
+    return (options.profile.empty() ? std::string("rule ") + to_string(options.rule)
+                                    : "profile " + options.profile) +
+           (net.get_graph().framework != "onnx" ? ""
+            : options.rows_alike                ? ", rows alike"
+                                                : ", single rows as in ONNX Runtime");
 }
 
 network_options arithmetic_of(const network_file_options &options) {
     network_options how{requantization_rule_from_string(options.rule.c_str()), !options.no_fusion};
     how.profile = options.profile;
+    how.rows_alike = options.rows_alike;
     return how;
 }
 

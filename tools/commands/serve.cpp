@@ -103,6 +103,10 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
         ->description(
             "Runtime whose bytes .tflite models give (octet profiles lists them), unless their config.json "
             "names another; by default TensorFlow Lite Micro's");
+    command->add_flag_callback(
+        "--no-rows-alike", [&s] { s.rows_alike = false; },
+        "Sum up single rows of .onnx models as ONNX Runtime does, unless their config.json says otherwise; "
+        "their requests share no batches then");
     command->add_flag("--allow-profiling", s.may_profile, "Let requests ask for times per operator");
     add_limits(*command, *options);
     command->callback([options, serve] { serve(*options); });

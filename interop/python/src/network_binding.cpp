@@ -101,7 +101,7 @@ void bind_network(py::module_ &m) {
                          bool fusion, const std::map<std::string, memory::dims> &shapes,
                          const std::map<std::string, dim_t> &dimensions,
                          const std::function<void(double, const std::string &)> &progress,
-                         std::size_t memory_limit, const std::string &profile) {
+                         std::size_t memory_limit, const std::string &profile, bool rows_alike) {
         network_options o;
         o.batch = batch;
         o.threads = threads;
@@ -112,6 +112,7 @@ void bind_network(py::module_ &m) {
         o.progress = progress;
         o.memory_limit = memory_limit;
         o.profile = profile;
+        o.rows_alike = rows_alike;
         if (py::isinstance<py::bytes>(source)) {
             const auto bytes = py::cast<std::string_view>(source);
             return std::make_unique<python_network>(network(bytes.data(), bytes.size(), "bytes", o));
@@ -127,7 +128,7 @@ void bind_network(py::module_ &m) {
              py::arg("rule") = "automatic", py::arg("fusion") = true,
              py::arg("shapes") = std::map<std::string, memory::dims>(),
              py::arg("dimensions") = std::map<std::string, dim_t>(), py::arg("progress") = py::none(),
-             py::arg("memory_limit") = 0, py::arg("profile") = "")
+             py::arg("memory_limit") = 0, py::arg("profile") = "", py::arg("rows_alike") = false)
         .def("__call__", &python_network::call,
              "__call__($self, /, *values, **feeds)\n--\n\n"
              "Runs it: one array, or a tuple where there are several outputs.\n\n"

@@ -147,6 +147,13 @@ octet_status octet_options_set_fusion(octet_options *options, int fusion) {
     });
 }
 
+octet_status octet_options_set_rows_alike(octet_options *options, int rows_alike) {
+    return guarded(__func__, [&] {
+        need(options, "options");
+        options->value.rows_alike = rows_alike != 0;
+    });
+}
+
 octet_status octet_options_set_threads(octet_options *options, int threads) {
     return guarded(__func__, [&] {
         need(options, "options");

@@ -52,7 +52,7 @@ rewrite_history prepare_onnx(graph &g, const network_options &options, const eva
     rewrite_history done = transform_as_onnx_runtime(g, evaluate, from_sizes, options.qdq_is_int8_allowed);
     use_octet_operators(g, evaluate);
     note_quantization(g);
-    if (options.single_rows_alone)
+    if (!options.rows_alike)
         note_single_rows(g);
     return done;
 }

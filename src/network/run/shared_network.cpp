@@ -6,6 +6,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/profiles.hpp"
 #include "network/run/sizes.hpp"
 #include "network/saved/plan_file.hpp"
@@ -25,7 +26,13 @@ std::string key_of(const network_sizes &sizes) {
     return key;
 }
 
-/// A saved plan has its rule and profile.
+/// Whether some product sums up a single row in another order than several.
+bool has_single_rows(const graph &g) {
+    return std::any_of(g.nodes.begin(), g.nodes.end(),
+                       [](const node &n) { return marks_of(n).sums_rows_alone; });
+}
+
+/// A saved plan has its rule, its profile and its order of sums.
 network_options options_for(const graph &g, network_options options) {
     if (!options.profile.empty() && options.rule != requantization_rule::automatic)
         refuse("profile " + options.profile + " and rule " + to_string(options.rule) +
@@ -41,6 +48,11 @@ network_options options_for(const graph &g, network_options options) {
         refuse_as_unimplemented(std::string("rule ") + to_string(options.rule) +
                                 ": the plan was saved with rule " + to_string(g.saved->rule));
     options.rule = g.saved->rule;
+    if (options.rows_alike && !g.saved->rows_alike && has_single_rows(g))
+        refuse_as_unimplemented(
+            "rows_alike: the plan was saved without it, and has single rows whose sums depend on it; "
+            "save the network again with it");
+    options.rows_alike = options.rows_alike || g.saved->rows_alike;
     return options;
 }
 

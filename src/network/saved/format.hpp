@@ -11,7 +11,7 @@
 namespace octet::model {
 
 inline constexpr char saved_plan_magic[8] = {'O', 'C', 'T', 'P', 'L', 'A', 'N', '\n'};
-inline constexpr std::uint32_t saved_plan_format = 3;
+inline constexpr std::uint32_t saved_plan_format = 4;
 inline constexpr std::size_t saved_plan_alignment = 64; ///< of the structure and of each blob
 
 struct saved_plan_header {

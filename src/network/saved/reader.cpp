@@ -39,6 +39,7 @@ public:
         saved->rule = rule();
         if (plan_->profile())
             saved->profile = plan_->profile()->str();
+        saved->rows_alike = plan_->rows_alike();
         saved->zeros = give_zeros(g);
         for (std::size_t i = 0; i < length(plan_->packed()); i++)
             saved->weights.push_back(

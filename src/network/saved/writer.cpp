@@ -57,6 +57,7 @@ private:
         plan_.isa = to_string(from_.isa);
         plan_.rule = static_cast<int>(from_.rule);
         plan_.profile = from_.profile;
+        plan_.rows_alike = from_.rows_alike;
         plan_.framework = g.framework;
         plan_.opset = g.opset;
         plan_.inputs = g.inputs;

@@ -7,14 +7,10 @@
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
+#include "network/shapes/onnx_matrices.hpp"
 
 namespace octet::model {
 namespace {
-
-/// Whether ONNX Runtime packs the matrix ahead: what it dequantizes is computed with each run.
-bool is_packed_ahead(const lowering &l, const tensor &b) {
-    return b.is_constant && b.dims.size() == 2 && !l.marks().has_dequantized;
-}
 
 std::int64_t matrix_count(const memory::desc &md) {
     const memory::dims dims = md.dims();
@@ -22,8 +18,8 @@ std::int64_t matrix_count(const memory::desc &md) {
 }
 
 /// Whether rows are multiplied each with a matrix of its own, or one that is no batch. Where any number of rows, the
-/// batch, shares one, a row has the same bits as among others, those of ONNX Runtime for two rows and more, unless
-/// `single_rows_alone` asks for what it does with one. Of a column, the order depends on the place of a row anyway.
+/// batch, shares one, a single row has the order of several unless its mark says otherwise. Of a column,
+/// the order depends on the place of a row anyway.
 bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const matrices &m) {
     const bool has_its_own =
         b.dims.size() > 2 && (matrix_count(m.weights) > 1 || (matrix_count(m.dst) == 1 && !b.is_constant));
@@ -35,7 +31,7 @@ bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const 
 /// Products of a row or a column that is computed have orders of their own.
 std::optional<vector_product> as_vector_product(const lowering &l, const matrices &m, const memory::desc &c) {
     const tensor &a = l.input(float_inputs.src), &b = l.input(float_inputs.weights);
-    if (is_packed_ahead(l, b) || l.marks().has_scaled_summand || m.src.dims().back() == 0 ||
+    if (is_packed_ahead(l.get_node(), b) || l.marks().has_scaled_summand || m.src.dims().back() == 0 ||
         element_count(m.dst.dims()) == 0)
         return {};
     const bool is_transposed_a = l.integer("transA", 0) != 0 && a.dims.size() > 1,
@@ -64,7 +60,7 @@ dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
     const std::size_t rank = m.dst.dims().size();
     const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
     const bool is_transposed = l.integer("transA", 0) != 0 && l.input(float_inputs.src).dims.size() > 1;
-    return is_packed_ahead(l, b) ? 256 : float_reduction_block(inner, columns, is_transposed);
+    return is_packed_ahead(l.get_node(), b) ? 256 : float_reduction_block(inner, columns, is_transposed);
 }
 
 /// `size` of one dimension, from `first` on.

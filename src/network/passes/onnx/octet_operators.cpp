@@ -14,6 +14,7 @@
 #include "network/passes/ort/transformers.hpp"
 #include "network/shapes/node_shapes.hpp"
 #include "network/shapes/onnx_images.hpp"
+#include "network/shapes/onnx_matrices.hpp"
 
 namespace octet::model {
 namespace {
@@ -317,7 +318,8 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 
 void note_single_rows(graph &g) {
     for (node &n : g.nodes)
-        if (is_matrix_product(g, n))
+        if (is_matrix_product(g, n) && n.inputs.size() > 1 && n.inputs[1] >= 0 &&
+            !is_packed_ahead(n, g.tensors[static_cast<std::size_t>(n.inputs[1])]))
             set_mark(n, &node_marks::sums_rows_alone, true);
 }
 

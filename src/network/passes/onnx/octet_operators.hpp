@@ -10,7 +10,8 @@ namespace octet::model {
 /// and computes what is of constants alone. Comes after `transform_as_onnx_runtime`.
 void use_octet_operators(graph &g, const evaluator &evaluate);
 
-/// Lets products of floats sum up single rows as ONNX Runtime does it (`network_options::single_rows_alone`).
+/// Lets products of floats sum up single rows as ONNX Runtime does it: those whose order depends on the
+/// number of rows.
 void note_single_rows(graph &g);
 
 } // namespace octet::model
