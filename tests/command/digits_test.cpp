@@ -58,6 +58,8 @@ TEST(DigitsExample, NumbersAgreeWithEachOther) {
                     0.005001)
             << contract;
     }
+    EXPECT_EQ(printed.rows.at("tflite_2step").correct, 356u) << "of 360, as README.md says";
+    EXPECT_EQ(printed.rows.at("ort_f32").correct, 357u);
 }
 
 TEST(DigitsExample, CountsOnlyBytesThatTheContractChanges) {

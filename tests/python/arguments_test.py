@@ -161,7 +161,8 @@ class WrongArguments(unittest.TestCase):
             self.refused(error, text, call)
 
     def test_networks(self):
-        images = np.fromfile(os.path.join(DIGITS, "digits_test.bin"), np.int8, 360 * 64, offset=32).reshape(360, 1, 8, 8, 1)
+        pixels = np.fromfile(os.path.join(DIGITS, "digits_test.bin"), np.uint8, 360 * 64, offset=32).reshape(360, 1, 8, 8, 1)
+        images = (8 * pixels.astype(int) - 128).astype(np.int8)
         net = octet.Network(MODEL)
         for error, text, call in [
                 (TypeError, "input 'image' is missing", lambda: net()),
