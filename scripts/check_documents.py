@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks links, tables and spelling of README.md, the other pages of the root and doc/: check_documents.py [ROOT]
+"""Checks links, tables and spelling of README.md, the other pages of the root and doc/: check_documents.py [--links] [ROOT]
 
 Links: each relative link and picture names a file that is there, each anchor a heading of its page. Sphinx checks the same of the manual's
 pages, but not of README.md and its neighbours, of links that leave doc/, and of pictures in raw HTML.
 Tables: no row stands apart from its table, behind an empty line.
 Spelling: hunspell with its English dictionaries, American and British, knows each word, or doc/words.txt has it. Code is left out, and so are
 names: words with digits, underscores or capitals inside. Without hunspell or its dictionaries spelling is not checked, and a line says so.
+With --links spelling is left out: of an installed tree, which has no list of words.
 Prints FILE:LINE: what is wrong. Exit code 1: something is. tests/documents_test.sh shows that it can be.
 """
 
@@ -125,15 +126,15 @@ def unknown(words, word_list):
     return set(found.stdout.split())
 
 
-def main(root):
+def main(root, has_words):
     pages = sorted(glob.glob(f"{root}/*.md") + glob.glob(f"{root}/doc/**/*.md", recursive=True) + glob.glob(f"{root}/examples/**/*.md", recursive=True))
     found = [(page, *problem) for page in pages for problem in [*broken_links(page), *stray_rows(page)]]
-    if can_spell():
+    if has_words and can_spell():
         words = {page: words_of(page) for page in pages}
         wrong = unknown({word for of_page in words.values() for word in of_page}, f"{root}/doc/words.txt")
         found += [(page, number, f"'{word}' is misspelled, or a term that doc/words.txt lacks")
                   for page, of_page in words.items() for word, number in of_page.items() if word in wrong]
-    else:
+    elif has_words:
         print("hunspell or a dictionary of it is missing: spelling is not checked")
     for page, number, sentence in sorted(found):
         print(f"{os.path.relpath(page, root)}:{number}: {sentence}")
@@ -141,4 +142,5 @@ def main(root):
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ".")))
+    roots = [word for word in sys.argv[1:] if word != "--links"]
+    sys.exit(main(os.path.abspath(roots[0] if roots else "."), "--links" not in sys.argv))

@@ -111,6 +111,7 @@ for library in "${library%/*}"/liboctet*.so."$version"; do
     [ -z "$foreign" ] || fail "more than octet::v0 and octet_* leaves $library: $foreign"
 done
 [ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
+python3 "$source/scripts/check_documents.py" --links "$scratch/prefix/share/doc/octet" || fail "links of the installed pages"
 if [ -x "$scratch/prefix/bin/octet" ]; then
     if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" && has 'dnnl\|OpenCL' "$(needs "$scratch/prefix/bin/octet")"; then
         fail "the command links oneDNN unasked"

@@ -500,6 +500,14 @@ class Networks(Digits):
                 with self.subTest(name):
                     self.assertTrue(re.search(rf"octet\.{name}\b", reference), "doc/reference/python.md lacks it")
 
+    def test_pages_say_what_is_not_supported(self):
+        with open(os.path.join(DIGITS, "..", "..", "doc", "onnx.md"), encoding="utf-8") as file:
+            section = file.read().split("## Not supported")[1].split("\n## ")[0]
+        for name in ("LSTM", "GRU", "RNN", "NonMaxSuppression", "LRN", "MatMulNBits", "GroupQueryAttention", "If", "Loop", "Scan"):
+            with self.subTest(name):
+                self.assertIn(name, section)
+                self.assertNotIn(name, octet.supported_operators("onnx"))
+
     def test_progress(self):
         steps = []
         octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), progress=lambda done, what: steps.append(done))
