@@ -23,7 +23,17 @@ std::atomic<unsigned> &machine_features() {
     return features;
 }
 
+/// Those of them that are there by name alone.
+std::atomic<unsigned> nominal_features{0};
+
 bool machine_has(const isa_facts &level) { return (machine_features() & level.needs) == level.needs; }
+
+/// The level whose code stands for this one: itself, but for levels that are there by name alone.
+cpu_isa executable_level(cpu_isa level) {
+    while (facts_of(level).needs & nominal_features)
+        level = static_cast<cpu_isa>(static_cast<int>(level) - 1);
+    return level;
+}
 
 std::string isa_names() {
     std::string names;
@@ -59,11 +69,18 @@ std::int64_t l2_cache_bytes() {
 
 void pretend_cpu_features(unsigned features) { machine_features() |= features; }
 
+void pretend_every_level() {
+    for (const isa_facts &level : isa_table) {
+        nominal_features |= level.needs & ~machine_features();
+        machine_features() |= level.needs;
+    }
+}
+
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(facts_of(level)); }
 
 machine machine_at(cpu_isa level) {
-    return {instruction_set_of(level, machine_features()), l2_cache_bytes(), get_num_threads(),
-            fork_cycles()};
+    return {instruction_set_of(executable_level(level), machine_features()), l2_cache_bytes(),
+            get_num_threads(), fork_cycles()};
 }
 
 machine machine_in_use() { return machine_at(get_effective_cpu_isa()); }

@@ -37,6 +37,7 @@ inline std::vector<instruction_set> usable_instruction_sets() {
     std::vector<instruction_set> sets;
     for (const instruction_set isa : all_instruction_sets())
         if (std::find(available.begin(), available.end(), isa.level) != available.end() &&
+            machine_at(isa.level).isa.level == isa.level && // else it is there by name alone
             (!isa.byte_permutes || machine_at(isa.level).isa.byte_permutes) &&
             (!isa.signed_dot4 || machine_at(isa.level).isa.signed_dot4))
             sets.push_back(isa);
