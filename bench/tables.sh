@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every table and plot of doc/performance.md in one run, for an otherwise idle machine:
 #
-#     bench/tables.sh --shapes DIR --output DIR [--octet build/release/tools/octet] [--rounds 9] [--threads 1,2]
+#     bench/tables.sh --output DIR [--shapes bench/shapes/networks] [--octet build/release/tools/octet] [--rounds 9] [--threads 1,2]
 #                     [--against N=FILE.csv]… [--network FILE.onnx]… [--node-modules DIR]
 #
 # --shapes is a folder of shape tables (*.csv). Each round times all layers with each count of threads and in oneDNN, sample by
@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-octet=build/release/tools/octet rounds=9 threads=1,2 shapes='' output='' node_modules=''
+octet=build/release/tools/octet rounds=9 threads=1,2 shapes=bench/shapes/networks output='' node_modules=''
 against=() networks=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-if [ -z "$shapes" ] || [ -z "$output" ]; then
+if [ -z "$output" ]; then
     sed -n '2,12s/^# \?//p' "$0"
     exit 2
 fi

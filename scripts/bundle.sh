@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a folder that runs and measures Octet on any x86-64 Linux: bundle.sh [--octet PROGRAM] [--shapes DIR] [--output DIR] [NETWORK.onnx…]
 #
-# By default PROGRAM is build/release/tools/octet, DIR the shape tables of OCTET_SHARED_DIR or else bench/shapes, and the output
+# By default PROGRAM is build/release/tools/octet, DIR bench/shapes/networks, and the output
 # build/bundle. The folder has the loader and all libraries, glibc's too, so that nothing of the other system is asked for but its
 # kernel; shape tables; goldens; the given networks and those of bench/networks, as far as they fit; and measure.sh, which writes all that
 # there is to know about the other machine into one file. A command that is linked to oneDNN (-DOCTET_WITH_ONEDNN=ON) takes it along.
@@ -9,8 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-program=build/release/tools/octet output=build/bundle shapes=${OCTET_SHARED_DIR:-../shared}/shapes networks=()
-[ -d "$shapes" ] || shapes=bench/shapes
+program=build/release/tools/octet output=build/bundle shapes=bench/shapes/networks networks=()
 while [ $# -gt 0 ]; do
     case $1 in
     --octet) program=$2 && shift ;;
