@@ -6,6 +6,7 @@
 set -euo pipefail
 octet=$1
 here=$(cd "$(dirname "$0")" && pwd)
+grep -q avx512_vnni /proc/cpuinfo || { echo "skipped: without AVX512-VNNI ONNX Runtime computes otherwise (levels.cjs)"; exit 77; }
 node -e "require('onnxruntime-node')" 2>/dev/null || { echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"; exit 77; }
 
 folder=$(mktemp -d)
