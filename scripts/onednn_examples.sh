@@ -14,6 +14,7 @@ library=$(realpath "${2:-$(dirname "$0")/../build/release/interop/onednn/preload
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
+export ONEDNN_MAX_CPU_ISA=${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_VNNI} # with AMX its bytes are others (doc/onednn.md)
 
 headers=$(dirname "$(dirname "$(echo '#include <oneapi/dnnl/dnnl.h>' | c++ -E -x c++ - | grep -o '"[^"]*/oneapi/dnnl/dnnl.h"' | head -1 | tr -d '"')")")
 mkdir -p "$work/include"
