@@ -129,7 +129,10 @@ TEST(OnnxRuntimeMutants, RunAsOnTheCpuProviderOrNotAtAll) {
             continue;
         }
         try {
-            EXPECT_EQ(difference(session(model, how).run(inputs), expected), "");
+            const std::vector<ort_tensor> actual = session(model, how).run(inputs);
+            if (cpu_provider_is_oracle()) {
+                EXPECT_EQ(difference(actual, expected), "");
+            }
             run++;
         } catch (const error &e) {
             ADD_FAILURE() << e.what();

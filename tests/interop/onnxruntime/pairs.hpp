@@ -52,7 +52,7 @@ private:
                             std::int64_t to) {
         std::vector<std::int8_t> w(static_cast<std::size_t>(to * from * 9));
         for (std::size_t i = 0; i < w.size(); i++)
-            w[i] = static_cast<std::int8_t>(i * 37 % 255 - 127);
+            w[i] = static_cast<std::int8_t>(i * 37 % 129 - 64); // sums of two products fit 16 bits
         constant<std::int8_t>(name + "_w", {to, from, 3, 3}, w);
         node("DequantizeLinear", {name + "_w", "ws", "wz"}, {name + "_w_real"});
         set(node("Conv", {x + "_real", name + "_w_real"}, {name + "_sum"}), "pads", dims{1, 1, 1, 1});

@@ -21,6 +21,8 @@ unsigned first_seed() {
 TEST(OnnxRuntimeRandomGraphs, HaveTheBytesOfTheCpuProvider) {
     if (!host::get())
         GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    if (!cpu_provider_is_oracle())
+        GTEST_SKIP() << "no AVX512-VNNI";
     const auto count = static_cast<unsigned>(test::problem_count(150));
     unsigned refused = 0, mixed = 0, whole = 0;
     for (unsigned seed = first_seed(); seed < first_seed() + count; seed++) {
