@@ -153,7 +153,7 @@ constexpr contract_row rows[] = {
     {"ELU",        desktop, always, nullptr,             {rule::tflite_2step, {}}, litert_table, by_reciprocal},
     {"HARD_SWISH", optimized_arm, always, lower_litert_hard_swish, {rule::ruy_2step, {}, groups_of(8)}, "in 16 bits, rounded at each step, halves up", "16 bits of Q31(f64(f32(f32(s_x / 128) / s_y)))"},
     {"HARD_SWISH", plain, always, nullptr,             {rule::tflite_2step, {}}, "in 16 bits, rounded at each step", "16 bits of Q31(f64(f32(f32(s_x / 128) / s_y)))"},
-    {"MEAN", optimized_arm, spatial_mean_of_s8, lower_litert_mean, {rule::ruy_2step, {}, channel_groups_of(16)}, "the same, ties of both steps up", "Q31(f64(f32(s_x / f32(n * s_y))))"},
+    {"MEAN", optimized_arm, spatial_mean_of_s8, lower_litert_mean, {rule::ruy_2step, {}, channel_groups_of(16)}, "((SRDHM(S << max(e, 0), q) + 2^(r-1)) >> r) + z, r = max(-e, 0), clamped, S and z as for u8", "Q31(f64(f32(s_x / f32(n * s_y))))"},
     {"MEAN", optimized,     spatial_mean, lower_litert_mean, {rule::tflite_2step, {}}, rescaled_mean, "Q31(f64(f32(s_x / f32(n * s_y))))"},
     {"MEAN", plain,         always, nullptr, {rule::tflite_2step, {}}, two_steps, "Q31(f64(s_x) / f64(s_y)) divided by n"},
     {"SUM",  optimized_arm, always, lower_litert_sum, {rule::ruy_2step, {}}, "clamp(rha(fma(F(S), k, b)) + z_y), S the sum of codes", "k = f32(s_x / s_y), b = f32(f32(-z_x * k) * n)"},
