@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "common/environment.hpp"
+#include "common/first_use.hpp"
 #include "common/text.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "jit/base/cpu_features.hpp"
@@ -26,7 +28,13 @@ std::atomic<unsigned> &machine_features() {
 /// Those of them that are there by name alone.
 std::atomic<unsigned> nominal_features{0};
 
-bool machine_has(const isa_facts &level) { return (machine_features() & level.needs) == level.needs; }
+std::atomic<bool> pretends_tiles{false};
+
+/// The system's error; asked at the first call.
+int tile_refusal() {
+    static first_use<int> failure;
+    return failure.get(jit::ask_for_tile_registers);
+}
 
 /// The level whose code stands for this one: itself, but for levels that are there by name alone.
 cpu_isa executable_level(cpu_isa level) {
@@ -59,6 +67,13 @@ std::atomic<cpu_isa> &cap() {
     return level;
 }
 
+/// Tile registers have a price, so that only those are asked for them who may use the level.
+bool machine_has(const isa_facts &level) {
+    if ((machine_features() & level.needs) != level.needs)
+        return false;
+    return !level.has_amx || level.level > cap().load() || tile_refusal() == 0 || pretends_tiles;
+}
+
 /// Size of a core's second-level cache; 1 MiB if the system doesn't tell.
 std::int64_t l2_cache_bytes() {
     static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -67,13 +82,17 @@ std::int64_t l2_cache_bytes() {
 
 } // namespace
 
-void pretend_cpu_features(unsigned features) { machine_features() |= features; }
+void pretend_cpu_features(unsigned features) {
+    machine_features() |= features;
+    pretends_tiles = pretends_tiles || (features & cpu_feature::amx_int8) != 0;
+}
 
 void pretend_every_level() {
     for (const isa_facts &level : isa_table) {
         nominal_features |= level.needs & ~machine_features();
         machine_features() |= level.needs;
     }
+    pretends_tiles = pretends_tiles || (nominal_features & cpu_feature::amx_int8) != 0;
 }
 
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(facts_of(level)); }
@@ -107,6 +126,16 @@ std::vector<cpu_isa> get_available_cpu_isas() {
 }
 
 cpu_isa get_machine_cpu_isa() { return get_available_cpu_isas().back(); }
+
+std::string get_cpu_isa_refusal() {
+    for (const impl::isa_facts &level : impl::isa_table)
+        if (level.has_amx && level.level <= impl::cap() &&
+            (impl::machine_features() & level.needs) == level.needs && !impl::machine_has(level))
+            return impl::text(
+                level.name, ": the processor has tile registers, which the system refuses to this process: ",
+                std::strerror(impl::tile_refusal()));
+    return {};
+}
 
 cpu_isa get_effective_cpu_isa() {
     cpu_isa effective = impl::isa_table[0].level;

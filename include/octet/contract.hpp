@@ -40,12 +40,10 @@ OCTET_API void append_range(octet::post_ops &ops, requantization_rule rule, cons
                             std::int32_t low, std::int32_t high);
 
 /// Whether the rule adds the bias after the scale, in real units, instead of to the accumulator.
-inline bool has_real_bias(requantization_rule rule) { return rule == requantization_rule::f32_v3; }
+OCTET_API bool has_real_bias(requantization_rule rule);
 
 /// Whether the multiplier depends on `accumulator::magnitudes`: `legacy_scale_multiplier` gives it.
-inline bool needs_magnitudes(requantization_rule rule) {
-    return rule == requantization_rule::gemmlowp_legacy_scale;
-}
+OCTET_API bool needs_magnitudes(requantization_rule rule);
 
 /// (acc * multiplier) * 2^-shift for gemmlowp's legacy stage. Its product wraps at 32 bits, so the multiplier
 /// is the widest of at most 16 bits with which an accumulator of this magnitude stays inside.

@@ -28,14 +28,17 @@ enum class cpu_isa {
 };
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
-/// Where the system doesn't let generated code run, the only level is `ref`. The first call of the library asks the
-/// system for the tile registers of avx512_amx, where the CPU has them; without that permission the level is absent.
+/// Where the system doesn't let generated code run, the only level is `ref`. The system is asked for the tile registers of
+/// avx512_amx where the CPU has them and the cap allows the level; without that permission it is absent. With it, Linux
+/// refuses signal stacks of 8 KiB, which many programs have, in the whole process.
 ///@{
 OCTET_API cpu_isa get_machine_cpu_isa();
 OCTET_API cpu_isa get_effective_cpu_isa();
 ///@}
 /// Every level that this machine can run, in ascending order (avx512_core does not imply avx_vnni).
 OCTET_API std::vector<cpu_isa> get_available_cpu_isas();
+/// Why a level of the CPU that the cap allows is absent, as `octet info` and verbose mode tell it; empty if none is.
+OCTET_API std::string get_cpu_isa_refusal();
 /// Caps the level of primitives created from now on; levels that the machine lacks are not used whatever the
 /// cap. Environment: OCTET_MAX_CPU_ISA.
 OCTET_API void set_max_cpu_isa(cpu_isa level);

@@ -1,4 +1,4 @@
-// Reads cpuid, asks the system for tile registers, and tries whether generated code can run at all.
+// Reads cpuid, and tries whether generated code can run at all. The system is asked for tile registers when they are wanted.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/base/cpu_features.hpp"
 
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <vector>
 
@@ -92,13 +93,12 @@ bool has_usual_tile_registers() {
     return row_bytes == 64 && count == 8 && rows == 16;
 }
 
-/// Whether this process may use tile registers. Linux saves their 8 KiB only for processes that ask.
-bool may_use_tile_registers() {
-    constexpr long arch_req_xcomp_perm = 0x1023, tile_data_feature = 18;
-    return syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data_feature) == 0;
-}
-
 } // namespace
+
+int ask_for_tile_registers() {
+    constexpr long arch_req_xcomp_perm = 0x1023, tile_data_feature = 18;
+    return syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data_feature) == 0 ? 0 : errno;
+}
 
 unsigned detect_cpu_features() {
     if (!can_run_generated_code())
@@ -120,8 +120,7 @@ unsigned detect_cpu_features() {
     for (const auto &f : features)
         if (here.has(f.needs) && here.saves(f.state))
             has |= f.feature;
-    if (here.has({amx_tile, amx_int8}) && here.saves(tile_state) && has_usual_tile_registers() &&
-        may_use_tile_registers())
+    if (here.has({amx_tile, amx_int8}) && here.saves(tile_state) && has_usual_tile_registers())
         has |= cpu_feature::amx_int8;
     return has;
 }

@@ -40,6 +40,8 @@ public:
             put("octet_verbose,event,engine,implementation,problem,milliseconds");
             put(text("octet_verbose,info,cpu,,octet ", version(), " isa:", to_string(get_effective_cpu_isa()),
                      " threads:", get_num_threads()));
+            if (const std::string refusal = get_cpu_isa_refusal(); !refusal.empty())
+                put("octet_verbose,info,cpu,," + refusal);
         }
         put(row);
     }

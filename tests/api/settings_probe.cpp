@@ -1,11 +1,14 @@
 // Prints the settings in effect: the child process of settings_test.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <iostream>
 #include <string>
 
 #include "octet/octet.hpp"
 
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace {
 
@@ -14,6 +17,13 @@ bool forbid_generated_code() {
     constexpr int set_mdwe = 65;                  // PR_SET_MDWE, Linux 6.3
     constexpr unsigned long refuse_exec_gain = 1; // PR_MDWE_REFUSE_EXEC_GAIN
     return prctl(set_mdwe, refuse_exec_gain, 0ul, 0ul, 0ul) == 0;
+}
+
+/// Whether this process has asked for tile registers and got them.
+bool may_use_tiles() {
+    constexpr long get_permissions = 0x1022, tile_data = 1 << 18; // ARCH_GET_XCOMP_PERM
+    std::uint64_t permitted = 0;
+    return syscall(SYS_arch_prctl, get_permissions, &permitted) == 0 && (permitted & tile_data) != 0;
 }
 
 /// Sum of a tiny matmul's results.
@@ -45,5 +55,5 @@ int main(int argc, char **argv) {
         std::cout << "matmul " << tiny_matmul() << '\n';
     std::cout << "isa " << octet::to_string(octet::get_effective_cpu_isa()) << "\nthreads "
               << octet::get_num_threads() << "\nverbose " << octet::get_verbose() << "\ncache "
-              << octet::get_primitive_cache_capacity() << "\n";
+              << octet::get_primitive_cache_capacity() << "\ntiles " << may_use_tiles() << "\n";
 }

@@ -49,6 +49,15 @@ report run_probe(const std::string &environment, const std::string &arguments = 
     return r;
 }
 
+/// With them, the whole process could no longer have small signal stacks.
+TEST(environment, asks_for_tile_registers_only_where_they_may_be_used) {
+    const bool has_them = get_machine_cpu_isa() == cpu_isa::avx512_amx;
+    EXPECT_EQ(run_probe("OCTET_MAX_CPU_ISA=avx512_vnni", "--matmul").settings.at("tiles"), "0");
+    EXPECT_EQ(run_probe("OCTET_MAX_CPU_ISA=avx512_amx", "--matmul").settings.at("tiles"),
+              has_them ? "1" : "0");
+    EXPECT_EQ(get_cpu_isa_refusal(), "") << "a machine that has them lets processes use them";
+}
+
 TEST(environment, sets_everything) {
     const report r = run_probe(
         "OCTET_MAX_CPU_ISA=ref OCTET_NUM_THREADS=3 OCTET_VERBOSE=2 OCTET_PRIMITIVE_CACHE_CAPACITY=12345");

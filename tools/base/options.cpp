@@ -38,8 +38,10 @@ void add_isa_option(CLI::App &command, std::string &isa) {
 }
 
 void set_isa(const std::string &name) {
-    if (!name.empty())
-        set_max_cpu_isa(available_isa(name));
+    if (name.empty())
+        return;
+    set_max_cpu_isa(cpu_isa_from_string(name)); // first: higher levels are not asked for
+    available_isa(name);
 }
 
 } // namespace

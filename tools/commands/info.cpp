@@ -49,8 +49,10 @@ void print_info() {
     std::cout << "octet " << version() << '\n'
               << "  instruction sets  " << isa_names(get_available_cpu_isas()) << "; highest "
               << to_string(get_machine_cpu_isa()) << ", used " << to_string(get_effective_cpu_isa())
-              << " (OCTET_MAX_CPU_ISA)\n"
-              << "  threads           " << get_num_threads() << " (OCTET_NUM_THREADS)\n"
+              << " (OCTET_MAX_CPU_ISA)\n";
+    if (const std::string refusal = get_cpu_isa_refusal(); !refusal.empty())
+        std::cout << "  absent            " << refusal << '\n';
+    std::cout << "  threads           " << get_num_threads() << " (OCTET_NUM_THREADS)\n"
               << "  caches            " << caches_text() << '\n'
               << "  primitive cache   " << bytes_text(get_primitive_cache_capacity())
               << " (OCTET_PRIMITIVE_CACHE_CAPACITY)\n"
@@ -77,6 +79,7 @@ json info_json() {
             {"isas", levels},
             {"machine_isa", to_string(get_machine_cpu_isa())},
             {"isa", to_string(get_effective_cpu_isa())},
+            {"absent_isa", get_cpu_isa_refusal()},
             {"threads", get_num_threads()},
             {"cache_bytes", sizes},
             {"primitive_cache_bytes", get_primitive_cache_capacity()},

@@ -52,6 +52,9 @@ void append_clip_f32(octet::post_ops &ops, float low, float high) {
 
 } // namespace
 
+bool has_real_bias(requantization_rule r) { return r == rule::f32_v3; }
+bool needs_magnitudes(requantization_rule r) { return r == rule::gemmlowp_legacy_scale; }
+
 void set_contract(primitive_attr &attr, requantization_rule r, const accumulator &acc) {
     const int mask = mask_of(acc, acc.dst_mask);
     if (r == rule::automatic)
