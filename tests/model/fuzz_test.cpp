@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -278,7 +279,7 @@ TEST(Fuzz, SavedPlansWithOtherWordsAreRefusedOrRun) {
 }
 
 #ifdef OCTET_HAVE_ONNX
-/// Every integer attribute of every plan as large as can be: what only shapes check in files.
+/// Every integer attribute and mark of every plan as large as can be: what only shapes check in files.
 TEST(Fuzz, SavedPlansWithExtremeIntegersAreRefusedOrRun) {
     constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
     std::vector<fuzz_seed> seeds = tflite_seeds();
@@ -298,12 +299,15 @@ TEST(Fuzz, SavedPlansWithExtremeIntegersAreRefusedOrRun) {
                         if (at++ == place)
                             value = extreme;
                     };
-                    for (const auto &node : p.nodes)
+                    for (const auto &node : p.nodes) {
                         for (const auto &attribute : node->attributes) {
                             change(attribute->integer);
-                            for (std::int64_t &value : attribute->integers)
-                                change(value);
+                            std::for_each(attribute->integers.begin(), attribute->integers.end(), change);
                         }
+                        if (const auto &marks = node->marks)
+                            for (auto *list : {&marks->reduced, &marks->slice_begin, &marks->slice_stride})
+                                std::for_each(list->begin(), list->end(), change);
+                    }
                     places = at;
                 });
                 refused +=
@@ -328,11 +332,10 @@ TEST(Fuzz, SavedSlicesWhoseEndWrapsAreRefused) {
         int changed = 0;
         const bytes lying = changed_plan(plan, [&](saved::PlanT &p) {
             for (const auto &node : p.nodes)
-                for (const auto &attribute : node->attributes)
-                    if (attribute->name == "stride") {
-                        attribute->integers.at(1) = stride;
-                        changed++;
-                    }
+                if (node->marks && !node->marks->slice_stride.empty()) {
+                    node->marks->slice_stride.at(1) = stride;
+                    changed++;
+                }
         });
         EXPECT_EQ(changed, 1);
         EXPECT_EQ(fuzz_network(model::read_network, lying.data(), lying.size()), fuzz_outcome::refused)
