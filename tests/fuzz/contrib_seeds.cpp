@@ -25,7 +25,7 @@ struct model : b {
         std::size_t count = 1;
         for (const std::int64_t d : shape)
             count *= static_cast<std::size_t>(d);
-        return constant(name, shape, numbers(count, 0.4f, seed));
+        return constant(name, shape, with_deviation(count, 0.4f, seed));
     }
     /// Any bytes as indices.
     std::string indices(const std::string &name, const dims &shape) {

@@ -47,7 +47,7 @@ fuzz_seed float_image() {
         std::size_t count = 1;
         for (const std::int64_t d : shape)
             count *= static_cast<std::size_t>(d);
-        return m.constant(name, shape, numbers(count, 0.4f, seed));
+        return m.constant(name, shape, with_deviation(count, 0.4f, seed));
     };
     m.input<float>("x", {1, 4, 6, 6});
     floats("w1", {8, 4, 3, 3}, 1), floats("b1", {8}, 2), floats("w2", {8, 4, 3, 3}, 3),

@@ -10,7 +10,7 @@
 
 namespace octet::tests {
 
-inline std::vector<float> numbers(std::size_t count, float deviation, unsigned seed) {
+inline std::vector<float> with_deviation(std::size_t count, float deviation, unsigned seed) {
     std::vector<float> values(count);
     for (float &v : values) {
         seed = seed * 1664525 + 1013904223;
@@ -21,7 +21,7 @@ inline std::vector<float> numbers(std::size_t count, float deviation, unsigned s
 
 inline std::vector<std::int8_t> codes(std::size_t count, unsigned seed) {
     std::vector<std::int8_t> values;
-    for (const float v : numbers(count, 70.f, seed))
+    for (const float v : with_deviation(count, 70.f, seed))
         values.push_back(static_cast<std::int8_t>(v));
     return values;
 }
@@ -69,8 +69,8 @@ private:
     }
 
     std::string normalization(const std::string &x, const std::string &n) {
-        constant<float>(n + "_gamma", {width}, numbers(width, 1.f, 5)),
-            constant<float>(n + "_beta", {width}, numbers(width, 0.2f, 6));
+        constant<float>(n + "_gamma", {width}, with_deviation(width, 1.f, 5)),
+            constant<float>(n + "_beta", {width}, with_deviation(width, 0.2f, 6));
         set(node("ReduceMean", {x}, {n + "_mean"}), "axes", dims{-1});
         node("Sub", {x, n + "_mean"}, {n + "_centred"});
         node("Pow", {n + "_centred", "two"}, {n + "_square"});
@@ -105,7 +105,7 @@ private:
 
     std::string product(const std::string &x, const std::string &n, std::int64_t columns, std::int64_t rows) {
         constant<std::int8_t>(n + "_w", {rows, columns}, codes(static_cast<std::size_t>(rows * columns), 9));
-        constant<float>(n + "_bias", {columns}, numbers(static_cast<std::size_t>(columns), 0.1f, 11));
+        constant<float>(n + "_bias", {columns}, with_deviation(static_cast<std::size_t>(columns), 0.1f, 11));
         const std::vector<float> scales(static_cast<std::size_t>(columns), 0.004f);
         constant<float>(n + "_w_scale", {columns}, scales);
         constant<std::int8_t>(n + "_w_zp", {columns},

@@ -112,8 +112,8 @@ TEST(EncoderProducts, AreTheSequenceOfTheirOperators) {
     m.input<float>("x", {rows, depth});
     m.constant<std::int8_t>("w", {depth, columns}, codes(depth * columns, 3));
     m.constant<std::int8_t>("w_zp", {columns}, codes(columns, 4));
-    m.constant<float>("w_scale", {columns}, numbers(columns, 0.01f, 5)),
-        m.constant<float>("bias", {columns}, numbers(columns, 1.f, 6));
+    m.constant<float>("w_scale", {columns}, with_deviation(columns, 0.01f, 5)),
+        m.constant<float>("bias", {columns}, with_deviation(columns, 1.f, 6));
     m.node("DynamicQuantizeLinear", {"x"}, {"codes", "scale", "zp"});
     m.node("MatMulInteger", {"codes", "w", "zp", "w_zp"}, {"integers"});
     b::set(m.node("Cast", {"integers"}, {"cast"}), "to", std::int64_t{1});
@@ -124,14 +124,15 @@ TEST(EncoderProducts, AreTheSequenceOfTheirOperators) {
     const std::vector<std::uint8_t> file = m.finish();
     network net(file.data(), file.size(), "product.onnx");
     EXPECT_EQ(operators(net), "DynamicQuantizeLinear, MatMulIntegerToFloat");
-    const std::vector<float> x = numbers(rows * depth, 2.f, 8);
+    const std::vector<float> x = with_deviation(rows * depth, 2.f, 8);
     net.input().copy_from(x);
     net.run();
 
     const auto [lowest, highest] = std::minmax_element(x.begin(), x.end());
     const dynamic_quantization q = dynamic_quantization_of(*lowest, *highest);
     const std::vector<std::int8_t> w = codes(depth * columns, 3), w_zp = codes(columns, 4);
-    const std::vector<float> w_scale = numbers(columns, 0.01f, 5), bias = numbers(columns, 1.f, 6);
+    const std::vector<float> w_scale = with_deviation(columns, 0.01f, 5),
+                             bias = with_deviation(columns, 1.f, 6);
     std::vector<float> expected;
     for (std::size_t r = 0; r < rows; r++)
         for (std::size_t c = 0; c < columns; c++) {

@@ -125,12 +125,12 @@ TEST(OnnxRuntimeOpenSizes, AreNoBetterKnownToOctet) {
     b.constant<std::int8_t>("w", {width, width}, codes(width * width, 1));
     b.node("Shape", {"x"}, {"sizes"});
     b.constant<std::int64_t>("i0", {1}, {0}), b.constant<std::int64_t>("i1", {1}, {1});
-    b.constant<float>("places", {1, 40, width}, numbers(40 * width, 1.f, 5));
+    b.constant<float>("places", {1, 40, width}, with_deviation(40 * width, 1.f, 5));
     b.node("Gather", {"sizes", "i1"}, {"length"});
     b.node("Slice", {"places", "i0", "length", "i1"}, {"place"});
     b.node("Add", {"x", "place"}, {"embedded"});
-    b.constant<float>("scale", {width}, numbers(width, 1.f, 2)),
-        b.constant<float>("bias", {width}, numbers(width, 1.f, 3));
+    b.constant<float>("scale", {width}, with_deviation(width, 1.f, 2)),
+        b.constant<float>("bias", {width}, with_deviation(width, 1.f, 3));
     b.node("LayerNormalization", {"embedded", "scale", "bias"}, {"normal"});
     b.node("QuantizeLinear", {"normal", "s", "z"}, {"q"}), b.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
     b.node("DequantizeLinear", {"w", "s", "wz"}, {"dw"}), b.node("MatMul", {"d", "dw"}, {"product"});
@@ -139,7 +139,7 @@ TEST(OnnxRuntimeOpenSizes, AreNoBetterKnownToOctet) {
     b.output<float>("y", {-1, -1, width});
     const auto model = b.finish();
     const session cpu(model, {}), octet(model, with_octet({{"minimum", "1"}}));
-    const std::vector<float> x = numbers(2 * 5 * width, 1.f, 4);
+    const std::vector<float> x = with_deviation(2 * 5 * width, 1.f, 4);
     const auto *bytes = reinterpret_cast<const std::uint8_t *>(x.data());
     const std::vector<ort_tensor> inputs{
         {onnxruntime::element::f32, {2, 5, width}, {bytes, bytes + x.size() * sizeof(float)}}};
@@ -182,7 +182,7 @@ TEST(OnnxRuntimeSingleRows, HaveTheBitsOfTheirBatch) {
             b.input<float>("w", {inner, columns});
         else
             b.constant<std::int8_t>("w", {inner, columns}, codes(inner * columns, 1));
-        b.constant<float>("bias", {columns}, numbers(columns, 1.f, 3));
+        b.constant<float>("bias", {columns}, with_deviation(columns, 1.f, 3));
         const std::string x = pair("x"), w = p.is_computed ? pair("w") : "w_d";
         if (!p.is_computed)
             b.node("DequantizeLinear", {"w", "s", "wz"}, {w});
