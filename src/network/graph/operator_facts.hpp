@@ -202,8 +202,7 @@ struct operator_facts {
     rows_question rows = nullptr;    ///< whether it keeps rows of a batch apart (shapes/node_rows.hpp)
     known_function known = nullptr;  ///< what it gives for known numbers (shapes/known_values.hpp)
     bool is_known_from_dims = false; ///< for known dimensions, whatever the numbers are
-    bool depends_on_opset =
-        false; ///< its meaning changed: what it is `on_codes` has the graph's as attribute "opset"
+    bool depends_on_opset = false;   ///< what it is `on_codes` has the operator set as attribute "opset"
     node_question couples = nullptr; ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;
@@ -211,7 +210,7 @@ struct operator_facts {
     buffer_use buffers = buffer_use::written;
     bool commutes = false; ///< an `operand` whose tensors may change places
     padding_function pads =
-        nullptr; ///< appends zeros, as the reader has them, around an image; nothing: others
+        nullptr; ///< appends zeros, as `reader` has them, around an image; nothing: others
     padded_function takes_padding = nullptr; ///< makes a convolution do so itself; false where it cannot
     layout_support layout = layout_support::row_major;
     code_move moves = code_move::none;
