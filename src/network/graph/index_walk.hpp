@@ -6,25 +6,42 @@
 
 namespace octet::model {
 
+/// An index on the stack, so that loops of a run allocate nothing and may lie inside each other.
+class stack_index {
+public:
+    /// The first index; refuses a rank that no tensor has.
+    explicit stack_index(std::size_t rank) : rank_(rank) {
+        if (rank > max_ndims)
+            refuse("an index has " + std::to_string(rank) + " dimensions; allowed are up to " +
+                   std::to_string(max_ndims));
+    }
+    std::size_t size() const { return rank_; }
+    dim_t &operator[](std::size_t d) { return at_[d]; }
+    dim_t operator[](std::size_t d) const { return at_[d]; }
+
+private:
+    std::size_t rank_;
+    dim_t at_[max_ndims] = {};
+};
+
 /// Goes on to the next index into the first `at.size()` of the dimensions; the first one follows the last.
-inline void next_index(memory::dims &at, const memory::dims &dims) {
+template <typename Index> void next_index(Index &at, const memory::dims &dims) {
     for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims[d];)
         at[d] = 0;
 }
 
 /// Where the element at an index lies, in elements.
-inline dim_t offset_at(const memory::dims &at, const memory::dims &strides) {
+template <typename Index> dim_t offset_at(const Index &at, const memory::dims &strides) {
     dim_t offset = 0;
     for (std::size_t d = 0; d < at.size(); d++)
         offset += at[d] * strides[d];
     return offset;
 }
 
-/// Calls f(offset) for each index, in order. Not to be called within itself.
+/// Calls f(offset) for each index, in order.
 template <typename F>
 void for_each_offset(const memory::dims &dims, const memory::dims &strides, const F &f) {
-    thread_local memory::dims at; // keeps its capacity from run to run
-    at.assign(dims.size(), 0);
+    stack_index at(dims.size());
     for (dim_t left = element_count(dims); left > 0; left--, next_index(at, dims))
         f(offset_at(at, strides));
 }

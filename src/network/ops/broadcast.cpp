@@ -11,8 +11,10 @@ namespace {
 
 class walk final : public loop_step {
 public:
-    walk(buffer dst, memory::dims dims, std::vector<walked_operand> operands, row_function f)
-        : dst_(std::move(dst)), dims_(std::move(dims)), operands_(std::move(operands)), function_(f) {
+    walk(const lowering &l, std::vector<walked_operand> operands, row_function f)
+        : dst_(l.output_buffer()), dims_(l.output().dims), operands_(std::move(operands)), function_(f) {
+        const auto pointers = static_cast<dim_t>((operands_.size() + 1) * sizeof(const void *));
+        rows_of_ = l.scratch(memory::desc({pointers}, data_type::u8, format_tag::x));
         if (dims_.empty()) {
             dims_ = {1};
             for (walked_operand &o : operands_)
@@ -28,17 +30,16 @@ public:
 
     void run(const stream &, const run_memory &m) const override {
         const std::size_t inner = dims_.size() - 1, count = operands_.size();
-        thread_local std::vector<const void *> rows_of; // keep their capacity from run to run
-        thread_local memory::dims at;
-        rows_of.assign(count + 1, nullptr);
-        at.assign(inner, 0);
+        const auto rows_of = m.at<const void *>(rows_of_);
+        rows_of[count] = nullptr;
+        stack_index at(inner);
         auto *y = m.at<std::uint8_t>(dst_);
         for (std::int64_t r = 0; r < rows_; r++, y += dims_[inner] * dst_size_) {
             for (std::size_t k = 0; k < count; k++) {
                 const dim_t place = operands_[k].first + offset_at(at, operands_[k].strides);
                 rows_of[k] = m.at<std::uint8_t>(operands_[k].where) + place * sizes_[k];
             }
-            function_(y, rows_of.data(), inner_strides_.data(), dims_[inner]);
+            function_(y, rows_of, inner_strides_.data(), dims_[inner]);
             next_index(at, dims_);
         }
     }
@@ -46,7 +47,7 @@ public:
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
-    buffer dst_;
+    buffer dst_, rows_of_; ///< where the rows of the operands begin, and null
     memory::dims dims_;
     std::vector<walked_operand> operands_;
     row_function function_;
@@ -68,7 +69,7 @@ template <typename T> void copy_row(void *y, const void *const *operands, const 
 
 std::unique_ptr<step> broadcast_step(const lowering &l, std::vector<walked_operand> operands,
                                      row_function f) {
-    return std::make_unique<walk>(l.output_buffer(), l.output().dims, std::move(operands), f);
+    return std::make_unique<walk>(l, std::move(operands), f);
 }
 
 row_function copying(std::size_t element_bytes) {

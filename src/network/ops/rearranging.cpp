@@ -62,8 +62,7 @@ private:
         T *y = m.at<T>(dst_), fill;
         std::memcpy(&fill, fill_.data(), sizeof fill);
         const std::vector<dim_t> &inner = from_.back();
-        thread_local memory::dims at; // keeps its capacity from run to run
-        at.assign(rows_.size(), 0);
+        stack_index at(rows_.size());
         for (dim_t left = element_count(rows_); left > 0; left--, next_index(at, rows_)) {
             const T *row = x;
             bool is_outside = false;
