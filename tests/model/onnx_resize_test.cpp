@@ -134,6 +134,11 @@ const axes_case axes_cases[] = {
     {{-1, 2}, {2, 1}, "stretch", {0, 2}},
     {{2, 3}, {1, 3}, "not_larger", {0, 2}},
     {{2, 3}, {1, 4}, "not_smaller", {0, 1, 2, 3, 4, 5, 6, 7}},
+    {{-2, -1},
+     {1, 2},
+     "not_larger",
+     {0, 1, 2, 3, 4, 5, 6, 7}}, // negative numbers name none that a policy resizes
+    {{2, -1}, {1, 2}, "not_smaller", {0, 1, 2, 3}},
 };
 
 TEST(OnnxResize, ResizesTheAxesThatAreNamed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -93,6 +94,99 @@ TEST(SpecialValues, OfTwoZerosGroupsOfFourTakeTheSecond) {
             << op;
     }
     EXPECT_EQ(bits_of(one_node("Max").input({6}, negative).run<float>()), bits(6, 0x80000000));
+}
+
+TEST(SpecialValues, DimensionsOf1AreSpansOfTheirOwn) {
+    const std::vector<float> zeros(9, 0.f), negative(9, -0.f);
+    for (const char *op : {"Max", "Min"}) {
+        const auto of = [&](const dims &a, const std::vector<float> &first, const dims &b, float second) {
+            return bits_of(one_node(op).input(a, first).input<float>(b, {second}).run<float>());
+        };
+        // A span of one number shares both, the first before the second.
+        EXPECT_EQ(of({9, 1}, negative, {}, 0.f), bits(9, 0)) << op;
+        EXPECT_EQ(of({9, 1}, zeros, {1}, -0.f), bits(9, 0x80000000)) << op;
+        EXPECT_EQ(of({1}, {-0.f}, {1}, 0.f), bits{0}) << op;
+        EXPECT_EQ(of({}, {0.f}, {}, -0.f), bits{0x80000000}) << op;
+        // Dimensions of 1 that both have last are no spans.
+        EXPECT_EQ(of({9, 1}, zeros, {1, 1}, -0.f), (bits{0x80000000, 0x80000000, 0x80000000, 0x80000000,
+                                                         0x80000000, 0x80000000, 0x80000000, 0x80000000, 0}))
+            << op;
+    }
+}
+
+TEST(SpecialValues, OneExponentServesASpan) {
+    const std::vector<float> x = numbers(112, 3.f);
+    std::vector<float> exponents(16), shared(112), alone(112);
+    for (std::size_t i = 0; i < 112; i++) {
+        const std::size_t e = 2 + i / 7 % 2;
+        exponents[i / 7] = static_cast<float>(e);
+        shared[i] = e == 2 ? x[i] * x[i] : x[i] * x[i] * x[i];
+        alone[i] = std::pow(x[i], exponents[i / 7]);
+    }
+    EXPECT_NE(bits_of(shared), bits_of(alone));
+    EXPECT_EQ(bits_of(one_node("Pow").input({16, 7, 1}, x).input({16, 1, 1}, exponents).run<float>()),
+              bits_of(shared));
+    std::vector<float> one_by_one;
+    for (const float e : exponents)
+        one_by_one.insert(one_by_one.end(), 7, e);
+    EXPECT_EQ(bits_of(one_node("Pow").input({16, 7, 1}, x).input({16, 7, 1}, one_by_one).run<float>()),
+              bits_of(alone));
+    // An exponent without dimensions serves a span of one number each, which shares the base as well.
+    std::vector<float> cubes(112), powers(112);
+    std::transform(x.begin(), x.end(), cubes.begin(), [](float v) { return v * v * v; });
+    std::transform(x.begin(), x.end(), powers.begin(), [](float v) { return std::pow(v, 3.f); });
+    const auto cubes_of = [&](const dims &exponent, bool is_constant) {
+        one_node n("Pow");
+        n.input({112, 1}, x).add<float>(exponent, {3}, is_constant);
+        return bits_of(n.run<float>());
+    };
+    for (const bool is_constant : {false, true}) {
+        EXPECT_EQ(cubes_of({}, is_constant), bits_of(powers));
+        EXPECT_EQ(cubes_of({1}, is_constant), bits_of(powers));
+        EXPECT_EQ(cubes_of({1, 1}, is_constant), bits_of(cubes));
+    }
+}
+
+TEST(SpecialValues, PowersOfASignallingNan) {
+    std::vector<float> x(4, 2.f);
+    const std::uint32_t signalling = 0x7f800001;
+    std::memcpy(x.data(), &signalling, sizeof signalling);
+    const auto first = [&](one_node n) { return bits_of(n.run<float>())[0]; };
+    for (const float exponent : {0.f, 1.f, 2.f, 3.f}) {
+        EXPECT_EQ(first(one_node("Pow").input({4}, x).constant({}, std::vector<float>{exponent})),
+                  0x7fc00001u)
+            << exponent;
+    }
+    EXPECT_EQ(first(one_node("Pow").input({4}, x).constant({}, std::vector<std::int32_t>{0})), 0x3f800000u)
+        << "f64 has no signalling NaN of it";
+}
+
+TEST(SpecialValues, SinesOfLargeAngles) {
+    const bits large = {0x78bdb92a, 0x526af4bb, 0x7d13ef0f, 0x68db0f9f,
+                        0x741f0b4b, 0x68310e32, 0x51402295, 0x74adeb1d};
+    std::vector<float> x(8);
+    std::memcpy(x.data(), large.data(), 8 * sizeof(float));
+    EXPECT_EQ(bits_of(one_node("Sin").input({8}, x).run<float>()),
+              (bits{0x3f4c7ed4, 0xbf7dff4d, 0x3f7e6b2e, 0x3dcd1d00, 0x3e933558, 0x3f6f1dab, 0xbf436b00,
+                    0xbf7c0222}));
+    EXPECT_EQ(bits_of(one_node("Cos").input({8}, x).run<float>()),
+              (bits{0xbf1a0159, 0xbdffac3d, 0x3de34827, 0x3f7eb67d, 0x3f7530ca, 0x3eb6dc93, 0xbf255f2b,
+                    0x3e341fd4}));
+}
+
+TEST(SpecialValues, ReductionsOfZeros) {
+    const auto of = [](const char *op, const dims &d, float zero) {
+        return bits_of(one_node(op).input(d, std::vector<float>(count_of(d), zero)).run<float>())[0];
+    };
+    for (const char *op : {"ReduceSum", "ReduceMean"}) {
+        EXPECT_EQ(of(op, {}, -0.f), 0u) << op;
+        EXPECT_EQ(of(op, {1}, -0.f), 0x80000000u) << op;
+        EXPECT_EQ(of(op, {4}, -0.f), 0x80000000u) << op;
+    }
+    for (const float zero : {0.f, -0.f})
+        for (const dims &d : {dims{}, dims{1}, dims{4}, dims{3, 5}})
+            EXPECT_EQ(of("ReduceL1", d, zero), 0u) << zero << " of " << model::to_text(d);
+    EXPECT_EQ(of("ReduceMax", {}, -0.f), 0x80000000u);
 }
 
 TEST(SpecialValues, AChosenNegativeZeroIsPositive) {

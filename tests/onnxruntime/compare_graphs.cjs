@@ -1,6 +1,6 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
 // beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
-// wide, broken, operators, special, unread and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
+// wide, broken, operators, single, special, unread and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
 // conditions are those of single passes, rules those of level 1, units those of codes, blocks are of channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
@@ -9,7 +9,7 @@ const {operators_of} = require('./onnx_reader.cjs');
 const {graph, npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph, dice, at_opset} = require('./random_graphs.cjs');
 const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
-const {operator_graph} = require('./operator_graphs.cjs');
+const {operator_graph} = require('./operator_graphs.cjs'), {single_graph} = require('./single_graphs.cjs');
 const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
 const attentions = require('./attention_graphs.cjs');
 const conditions = require('./condition_graphs.cjs'), blocks = require('./block_graphs.cjs');
@@ -45,7 +45,7 @@ function unread(seed) {
 }
 
 const kinds = {
-    random: {graph: random_graph}, operators: {graph: operator_graph}, wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special}, versions: {graph: versions}, unread: {graph: unread},
+    random: {graph: random_graph}, operators: {graph: operator_graph}, single: {graph: single_graph}, wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special}, versions: {graph: versions}, unread: {graph: unread},
     probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
     known: listed(known), unusual: listed(unusual), products: listed(products), attentions: listed(attentions),
     conditions: listed(conditions), blocks: listed(blocks),

@@ -34,6 +34,7 @@ compare broken 0 2000 # patterns, some of whose conditions do not hold
 compare wide 0 500
 compare unread 0 600 # nodes whose results nobody reads
 compare operators 0 1000 # functions, reductions, indices, computed parameters
+compare single 0 2000 # one operator: dimensions of 1, zeros, infinities, NaN
 compare versions 0 480 # operator sets 7 to 10, 22 to 25
 compare products
 compare unusual

@@ -29,6 +29,7 @@ const operator_table &onnx_operators() {
         onnx_float_extremes_operators,
         onnx_float_row_extremes_operators,
         onnx_float_operands_operators,
+        onnx_float_powers_operators,
         onnx_float_products_operators,
         onnx_float_reductions_operators,
         onnx_float_rows_operators,

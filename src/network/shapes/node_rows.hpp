@@ -27,6 +27,14 @@ public:
     bool depends(std::size_t i) const { return has(i) && depends_[static_cast<std::size_t>(n_.inputs[i])]; }
     std::size_t rank(std::size_t i = 0) const { return input(i).dims.size(); }
 
+    /// Dimensions of an input in a batch of so many rows.
+    memory::dims dims(std::size_t i, dim_t batch) const {
+        memory::dims d = input(i).dims;
+        if (depends(i) && !d.empty())
+            d[0] = batch;
+        return d;
+    }
+
     bool only_depends_on_first() const {
         for (std::size_t i = 1; i < count(); i++)
             if (depends(i))

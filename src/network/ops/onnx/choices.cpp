@@ -8,6 +8,7 @@
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/onnx/onnx.hpp"
+#include "network/ops/onnx/spans.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -27,7 +28,7 @@ void choose_row(void *y, const void *const *operands, const dim_t *strides, dim_
 }
 
 /// ONNX Runtime puts zeros where an operand is not chosen, and takes the first operand where it is no zero, otherwise the second; but
-/// the second first where it is one number for a row. So a -0 of that which comes first becomes +0.
+/// the second first where it is one number for a span. So a -0 of that which comes first becomes +0.
 template <bool second_is_first>
 void choose_float_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     const auto *is_first = static_cast<const std::uint8_t *>(operands[0]);
@@ -39,15 +40,17 @@ void choose_float_row(void *y, const void *const *operands, const dim_t *strides
     }
 }
 
-/// Whether inputs 0 and 2 of Where are one number each for a row: an element along the innermost dimension that is none of 1.
-bool has_one_second(const lowering &l) {
-    const memory::dims &y = l.output().dims;
-    const memory::dims of_choice = broadcast_strides(l.input(0).dims, y),
-                       of_second = broadcast_strides(l.input(2).dims, y);
-    for (std::size_t d = y.size(); d-- > 0;)
-        if (y[d] != 1)
-            return of_choice[d] == 0 && of_second[d] == 0;
-    return false;
+/// Whether one number of what is chosen of the second operand serves a span.
+bool has_one_second(const memory::dims &choice, const memory::dims &a, const memory::dims &b) {
+    return spans(broadcast(choice, a), broadcast(choice, b)).shares_b();
+}
+
+/// Rows of one element may share one in a batch.
+bool where_keeps_rows(const node_rows &o) {
+    const auto has_one = [&](dim_t batch) {
+        return has_one_second(o.dims(0, batch), o.dims(1, batch), o.dims(2, batch));
+    };
+    return rows::broadcast(o) && (o.result_count() != 1 || has_one(1) == has_one(2));
 }
 
 walked_operand broadcast_operand(const lowering &l, std::size_t i) {
@@ -115,8 +118,9 @@ std::unique_ptr<step> lower_where(const lowering &l) {
     l.input(2, {x.type});
     l.output({x.type});
     const std::size_t size = memory::data_type_size(x.type);
+    const bool second_is_first = has_one_second(l.input(0).dims, x.dims, l.input(2).dims);
     const row_function f = x.type == data_type::f32
-                               ? (has_one_second(l) ? choose_float_row<true> : choose_float_row<false>)
+                               ? (second_is_first ? choose_float_row<true> : choose_float_row<false>)
                            : size == 1 ? choose_row<std::uint8_t>
                            : size == 2 ? choose_row<std::uint16_t>
                                        : choose_row<std::uint32_t>;
@@ -328,7 +332,7 @@ constexpr row onnx_choices_rows[] = {
         .sizes(flow::first_broadcast)
         .transposed(passing_kind::along_axis, passed_inputs::first)
         .becomes(form::parts),
-    row("Where", 3, lower_where, shape::where, rows::broadcast)
+    row("Where", 3, lower_where, shape::where, where_keeps_rows)
         .elements_of(1)
         .known_numbers(numbers::where)
         .transposed(passing_kind::broadcast)

@@ -48,13 +48,6 @@ float constant_real(const lowering &l, std::size_t i) {
     return values_of<float>(t)[0];
 }
 
-std::int64_t constant_integer(const lowering &l, std::size_t i) {
-    const std::vector<std::int64_t> values = l.constant_integers(i);
-    if (values.size() != 1 || std::abs(values[0]) > 1 << 24)
-        refuse_as_unimplemented("input " + std::to_string(i) + " is not one constant value of up to 2^24");
-    return values[0];
-}
-
 // ---- Two operands
 
 std::unique_ptr<step> float_binary(const lowering &l, algorithm alg) {
@@ -104,20 +97,6 @@ struct opposite {
 struct sign {
     std::int64_t operator()(std::int64_t x, std::int64_t) const { return (x > 0) - (x < 0); }
 };
-/// ONNX Runtime multiplies where one exponent of 2 or 3 serves a row; otherwise it is the C library's, in f64 for integers.
-template <typename E>
-void power_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
-    const auto *x = static_cast<const float *>(operands[0]);
-    const auto *exponent = static_cast<const E *>(operands[1]);
-    const bool is_row = strides[1] == 0 && count > 1;
-    for (dim_t i = 0; i < count; i++) {
-        const float base = x[i * strides[0]];
-        const E e = exponent[i * strides[1]];
-        static_cast<float *>(y)[i] = is_row && e == 2   ? base * base
-                                     : is_row && e == 3 ? base * base * base
-                                                        : static_cast<float>(std::pow(base, e));
-    }
-}
 struct different {
     bool operator()(int a, int b) const { return (a != 0) != (b != 0); }
 };
@@ -384,25 +363,6 @@ std::unique_ptr<step> lower_clip(const lowering &l) {
     return lower_float_function(l);
 }
 
-std::unique_ptr<step> lower_float_pow(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &e = l.input(1, {data_type::f32, data_type::s32});
-    const bool is_real = e.type == data_type::f32;
-    l.output({data_type::f32});
-    const row_function by_loop = is_real ? power_row<float> : power_row<std::int32_t>;
-    if (!e.is_constant || element_count(e.dims) != 1 || x.dims != l.output().dims)
-        return loop(l, by_loop);
-    const float exponent = is_real ? constant_real(l, 1) : static_cast<float>(constant_integer(l, 1));
-    if (is_real && exponent != 0.f && exponent != 1.f && exponent != 2.f && exponent != 3.f)
-        return loop(l, by_loop);
-    const memory::dims &dims = x.dims;
-    if (exponent != 3.f || (!dims.empty() && dims.back() == 1))
-        return function(l, {algorithm::eltwise_pow, 1.f, exponent});
-    post_ops behind; // as ONNX Runtime has it, rounded twice, but for rows of one element
-    const buffer src = l.input_buffer(0);
-    behind.append_binary(algorithm::binary_mul, src.get_desc());
-    return function(l, {algorithm::eltwise_square}, behind,
-                    {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, src}});
-}
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
     post_ops behind;
     const float_function f = hard_sigmoid(behind, l.real("alpha", 0.2f), l.real("beta", 0.5f));
@@ -531,7 +491,6 @@ constexpr row onnx_float_elements_rows[] = {
     row("Or", 2, logic<either>, shape::comparison, rows::broadcast)
         .known_numbers(numbers::either)
         .transposed(passing_kind::broadcast),
-    row("Pow", 2, lower_float_pow, shape::power, rows::broadcast).transposed(passing_kind::broadcast),
     function_row("QuickGelu").in(domains::microsoft).part(pointwise).blocked(block_use::activate),
     function_row("Reciprocal").part(pointwise).transposed(passing_kind::elements),
     function_row("Relu").part(pointwise).transposed(passing_kind::elements).blocked(block_use::activate),

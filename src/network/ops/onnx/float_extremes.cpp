@@ -1,12 +1,11 @@
 // Max and Min of any number of operands, with ONNX Runtime's zeros and NaN. It folds its operands from the first to the last, two at a
 // time. Of two zeros it takes the one that Eigen's code for SSE takes, which depends on the place: groups of four
-// elements at multiples of four give the second operand, what is left of a span before and behind them the first. A span is as much
-// of the result as both operands walk the same way, element by element or not at all.
+// elements at multiples of four give the second operand, what is left of a span (spans.hpp) before and behind them the first.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "network/ops/broadcast.hpp"
 #include "network/ops/onnx/onnx.hpp"
+#include "network/ops/onnx/spans.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -24,15 +23,15 @@ struct smaller {
     template <typename T> static T alone(T a, T b) { return a <= b || a != a ? a : b; }
 };
 
-/// y[i] for i from `first` to `end` in dst. Strides are 0 or 1; an operand that is one number is the second.
-template <typename T, typename F>
-void fold_span(T *y, const T *a, dim_t a_stride, const T *b, dim_t b_stride, dim_t first, dim_t end) {
+/// y[i] for i from `first` to `first` + w.size in dst. One number that serves the span is the second operand.
+template <typename T, typename F> void fold_span(T *y, const T *a, const T *b, const spans &w, dim_t first) {
     constexpr dim_t group = 4;
-    if (a_stride == 0 && b_stride != 0) {
+    dim_t a_stride = w.a_moves ? 1 : 0, b_stride = w.b_moves ? 1 : 0;
+    if (w.shares_a()) {
         std::swap(a, b);
         std::swap(a_stride, b_stride);
     }
-    const dim_t groups = std::min((first + group - 1) / group * group, end),
+    const dim_t end = first + w.size, groups = std::min((first + group - 1) / group * group, end),
                 rest = groups + (end - groups) / group * group;
     y += first;
     dim_t i = 0;
@@ -42,31 +41,6 @@ void fold_span(T *y, const T *a, dim_t a_stride, const T *b, dim_t b_stride, dim
         y[i] = F::in_group(a[i * a_stride], b[i * b_stride]);
     for (; i < end - first; i++)
         y[i] = F::alone(a[i * a_stride], b[i * b_stride]);
-}
-
-/// Dimensions of a result that both operands walk the same way.
-struct extent {
-    dim_t size, a_stride, b_stride;
-};
-
-/// From the innermost outwards, without those of size 1.
-std::vector<extent> merged(const memory::dims &y, const memory::dims &a, const memory::dims &b) {
-    const memory::dims a_strides = broadcast_strides(a, y), b_strides = broadcast_strides(b, y);
-    std::vector<extent> extents;
-    for (std::size_t d = y.size(); d-- > 0;) {
-        const extent next{y[d], a_strides[d], b_strides[d]};
-        const bool goes_on = !extents.empty() && (extents.back().a_stride == 0) == (next.a_stride == 0) &&
-                             (extents.back().b_stride == 0) == (next.b_stride == 0);
-        if (next.size == 1)
-            continue;
-        if (goes_on)
-            extents.back().size *= next.size;
-        else
-            extents.push_back(next);
-    }
-    if (extents.empty())
-        extents.push_back({1, 1, 1});
-    return extents;
 }
 
 template <typename T, typename F> class extreme_step final : public loop_step {
@@ -82,7 +56,7 @@ public:
                 both == l.output().dims
                     ? l.output_buffer()
                     : l.scratch(memory::desc({element_count(both)}, l.output().type, format_tag::x));
-            folds_.push_back({so_far, l.input_buffer(i), dst, merged(both, dims, other)});
+            folds_.push_back({so_far, l.input_buffer(i), dst, spans(dims, other)});
             so_far = dst;
             dims = both;
         }
@@ -91,8 +65,13 @@ public:
     }
 
     void run(const stream &, const run_memory &m) const override {
-        for (const fold &f : folds_)
-            fold_operands(f, m.at<T>(f.a), m.at<T>(f.b), m.at<T>(f.dst));
+        for (const fold &f : folds_) {
+            const T *const a = m.at<T>(f.a), *const b = m.at<T>(f.b);
+            T *const y = m.at<T>(f.dst);
+            f.walk.for_each([&](dim_t first, dim_t a_at, dim_t b_at) {
+                fold_span<T, F>(y, a + a_at, b + b_at, f.walk, first);
+            });
+        }
     }
     std::string explain() const override {
         return "a plain loop over each of " + std::to_string(folds_.size()) + " pairs of operands";
@@ -101,27 +80,8 @@ public:
 private:
     struct fold {
         buffer a, b, dst;
-        std::vector<extent> extents;
+        spans walk;
     };
-
-    static void fold_operands(const fold &f, const T *a, const T *b, T *y) {
-        const extent &span = f.extents.front();
-        dim_t spans = 1;
-        for (std::size_t d = 1; d < f.extents.size(); d++)
-            spans *= f.extents[d].size;
-        for (dim_t s = 0; s < spans; s++) {
-            dim_t a_at = 0, b_at = 0, rest = s;
-            for (std::size_t d = 1; d < f.extents.size(); d++) {
-                const dim_t at = rest % f.extents[d].size;
-                rest /= f.extents[d].size;
-                a_at += at * f.extents[d].a_stride;
-                b_at += at * f.extents[d].b_stride;
-            }
-            fold_span<T, F>(y, a + a_at, span.a_stride, b + b_at, span.b_stride, s * span.size,
-                            (s + 1) * span.size);
-        }
-    }
-
     std::vector<fold> folds_;
 };
 

@@ -97,7 +97,7 @@ angle large_angle(float x) {
                         turns = (significand * word(byte - 1) << 32) + middle + (low >> 32);
     const std::uint64_t quarters = (turns + (std::uint64_t{1} << 61)) >> 62;
     const auto rest = static_cast<std::int64_t>(turns - (quarters << 62));
-    return {static_cast<float>(static_cast<double>(rest) * 3.4061215800304255e-19), // π / 2^63
+    return {static_cast<float>(static_cast<double>(rest) * 3.4061215800865545e-19), // π / 2^63
             static_cast<std::int32_t>(quarters)};
 }
 

@@ -224,7 +224,7 @@ struct reduced_sum {
     static float finish(float y) { return y; }
 };
 struct reduced_magnitudes : reduced_sum {
-    static float term(float x) { return x > 0.f ? x : -x; }
+    static float term(float x) { return std::abs(x); }
 };
 struct reduced_squares : reduced_sum {
     static float term(float x) { return x * x; }

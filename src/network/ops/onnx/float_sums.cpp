@@ -74,7 +74,8 @@ public:
     float_sums(const lowering &l, const reduction_form &form, bool is_mean)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims), rows_(dims_),
           strides_(broadcast_strides(reduced_shape(l), dims_)),
-          row_(form.kinds.back() == 'k' ? form.sizes.back() : 1), count_(element_count(l.output().dims)) {
+          row_(!form.kinds.empty() && form.kinds.back() == 'k' ? form.sizes.back() : 1),
+          count_(element_count(l.output().dims)) {
         for (dim_t left = row_; left > 1; left /= rows_.back(), rows_.pop_back())
             strides_.pop_back();
         if (is_mean)
@@ -222,8 +223,12 @@ namespace {
 template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) {
     const bool is_integer = !is_mean && l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32;
     const reduction_form form = reduction_form_of(l, is_integer ? data_type::s32 : data_type::f32);
-    const bool has_one_term = reduced_shape(l) == l.input(0).dims;
-    if (form.kinds.find('r') == std::string::npos || (is_integer && has_one_term))
+    const memory::dims &x = l.input(0).dims;
+    const bool has_one_term = reduced_shape(l) == x;
+    // Of no dimensions all are reduced: a number is added to 0.
+    const bool is_number = x.empty() && l.integer("noop_with_empty_axes", 0) == 0;
+    const bool is_reduced = is_number || form.kinds.find('r') != std::string::npos;
+    if (!is_reduced || (is_integer && has_one_term))
         return make_view(l);
     if (is_integer)
         return std::make_unique<integer_sums>(l);

@@ -103,6 +103,7 @@ operator_rows onnx_float_elements_operators();
 operator_rows onnx_float_extremes_operators();
 operator_rows onnx_float_row_extremes_operators();
 operator_rows onnx_float_operands_operators();
+operator_rows onnx_float_powers_operators();
 operator_rows onnx_float_products_operators();
 operator_rows onnx_float_reductions_operators();
 operator_rows onnx_float_rows_operators();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
@@ -110,6 +111,15 @@ std::vector<std::size_t> resized_dims(const std::vector<std::int64_t> &axes, std
     return result;
 }
 
+/// Those of them that a policy resizes: ONNX Runtime compares the numbers in attribute "axes" with those of dimensions, so that it
+/// leaves a dimension as it is that a negative number names.
+std::vector<std::size_t> kept_dims(const std::vector<std::int64_t> &axes, std::size_t rank) {
+    std::vector<std::int64_t> counted(axes);
+    counted.erase(std::remove_if(counted.begin(), counted.end(), [](std::int64_t axis) { return axis < 0; }),
+                  counted.end());
+    return counted.empty() && !axes.empty() ? std::vector<std::size_t>() : resized_dims(counted, rank);
+}
+
 /// Factors are an input, or follow from the sizes.
 std::vector<axis_sizes> axes_of(const lowering &l) {
     const memory::dims &x = l.input(0).dims, &y = l.output().dims;
@@ -118,8 +128,6 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
     std::vector<float> scales;
     if (l.has_input(place) && element_count(l.input(place).dims) > 0)
         scales = constant_scales(l, place);
-    else if (l.marks().aspect_factor)
-        scales.assign(resized.size(), *l.marks().aspect_factor);
     if (y.size() != x.size() || (!scales.empty() && scales.size() != resized.size()))
         refuse("input " + to_text(x) + " and output " + to_text(y) + " differ in rank");
     std::vector<axis_sizes> axes;
@@ -130,6 +138,9 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
             refuse("a scale is " + std::to_string(scales[i]) + ", allowed: above 0, finite");
         axes[resized[i]].scale = scales[i];
     }
+    if (scales.empty() && l.marks().aspect_factor)
+        for (const std::size_t d : kept_dims(l.integers("axes", {}), x.size()))
+            axes[d].scale = *l.marks().aspect_factor;
     return axes;
 }
 
@@ -374,21 +385,26 @@ dim_t size_of(float size) {
 }
 
 /// One factor for all: the smallest or the largest of those that the sizes ask for.
-void keep_aspect(node_shapes &n, const std::vector<std::size_t> &resized, memory::dims &sizes) {
+void keep_aspect(node_shapes &n, memory::dims &sizes) {
     const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
-    if (policy == "stretch" || resized.empty())
+    const memory::dims x = n.dims(0);
+    const std::vector<std::size_t> kept = kept_dims(n.integers("axes", {}), x.size());
+    if (policy == "stretch")
         return;
     if (policy != "not_larger" && policy != "not_smaller")
         refuse("attribute 'keep_aspect_ratio_policy' is '" + policy +
                "', allowed: stretch, not_larger, not_smaller");
-    std::vector<float> factors(resized.size());
-    std::transform(resized.begin(), resized.end(), factors.begin(),
-                   [&](std::size_t d) { return f32(sizes[d]) / f32(n.dims(0)[d]); });
+    const memory::dims asked = std::exchange(sizes, x);
+    if (kept.empty())
+        return;
+    std::vector<float> factors(kept.size());
+    std::transform(kept.begin(), kept.end(), factors.begin(),
+                   [&](std::size_t d) { return f32(asked[d]) / f32(x[d]); });
     const auto [smallest, largest] = std::minmax_element(factors.begin(), factors.end());
     const float factor = policy == "not_larger" ? *smallest : *largest;
     n.set_mark(&node_marks::aspect_factor, factor);
-    for (const std::size_t d : resized)
-        sizes[d] = size_of(std::round(factor * f32(n.dims(0)[d])));
+    for (const std::size_t d : kept)
+        sizes[d] = size_of(std::round(factor * f32(x[d])));
 }
 
 /// Sizes are given, or factors of the old ones.
@@ -404,7 +420,7 @@ void resize_shape(node_shapes &n) {
             refuse("input " + to_text(x) + " cannot be resized to " + to_text(sizes));
         for (std::size_t i = 0; i < resized.size(); i++)
             result[resized[i]] = sizes[i];
-        keep_aspect(n, resized, result);
+        keep_aspect(n, result);
     } else {
         const tensor &scales = n.input(n.has_input(2) ? 2 : 1);
         if (scales.type != data_type::f32 ||
