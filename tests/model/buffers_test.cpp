@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "model/one_node.hpp"
 #include "model/onnx_builder.hpp"
 #include "network/lower/buffers.hpp"
 #include "octet/network.hpp"
@@ -133,6 +134,75 @@ TEST(NetworkBuffers, LargeBiasesMakeNoKernelWhileTheNetworkRuns) {
     }
     set_num_threads(0);
     set_primitive_cache_capacity(capacity);
+}
+
+/// A node of floats, with an attribute if it has a name.
+one_node node_of_floats(const char *op, const std::vector<dims> &inputs, const char *name = "",
+                        const attribute &value = {}) {
+    one_node n(op);
+    n.set("opset", std::int64_t{17});
+    if (*name != 0)
+        n.set(name, value);
+    for (const dims &d : inputs)
+        n.input(d, numbers(count_of(d), 1.f));
+    n.output();
+    return n;
+}
+
+/// Nodes whose loops need memory beside their tensors, or indices.
+std::vector<one_node> loops() {
+    const auto reduced = [](const char *op, const dims &x, const list &axes) {
+        return node_of_floats(op, {x}, "axes", axes);
+    };
+    std::vector<one_node> all = {
+        node_of_floats("Conv", {{1, 24, 70, 90}, {1, 24, 3, 3}}, "pads", list{1, 1, 1, 1}), // a head
+        node_of_floats("Conv", {{2, 24, 5, 5}, {7, 24, 5, 5}}, "pads", list{1, 1, 0, 0})
+            .set("strides", list{2, 2}),
+        node_of_floats("LogSoftmax", {{3, 40000}}, "axis", std::int64_t{1}),
+        node_of_floats("LogSoftmax", {{30, 40, 50}}, "axis", std::int64_t{1}),
+        node_of_floats("AveragePool", {{1, 3, 9, 900}}, "kernel_shape", list{3, 3}),
+        reduced("ReduceMax", {5, 6, 7, 800}, {0, 2}),
+        reduced("ReduceL1", {5, 6, 7, 8}, {0, 2}),
+        reduced("ReduceMean", {5, 6, 7, 8}, {0, 2}),
+        node_of_floats("Pow", {{5, 1, 7}, {6, 1}}),
+        node_of_floats("Max", {{5, 1, 7}, {6, 1}, {7}}),
+        node_of_floats("Sum", {{5, 1, 7}, {6, 1}, {7}}),
+        node_of_floats("Transpose", {{3, 4, 5, 6}}, "perm", list{3, 1, 0, 2}),
+    };
+    all.push_back(one_node("ReduceSum"));
+    all.back()
+        .input({40, 50, 60}, std::vector<std::int32_t>(120000, 3))
+        .constant({1}, std::vector<std::int32_t>{1})
+        .output();
+    return all;
+}
+
+TEST(NetworkBuffers, LoopsAllocateNothing) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
+    set_num_threads(1);
+    one_node first = node_of_floats("LogSoftmax", {{4, 4}});
+    infer_shapes(first.graph);
+    network(first.graph).run(); // makes what the process and its threads keep for primitives
+    for (one_node &n : loops()) {
+        infer_shapes(n.graph);
+        network net(n.graph);
+        for (const auto &fill : n.fill)
+            fill(net);
+        const long before = test::allocation_count();
+        net.run();
+        EXPECT_EQ(test::allocation_count() - before, 0)
+            << n.graph.nodes[0].op << " of " << model::to_text(n.graph.tensors[0].dims);
+    }
+    set_num_threads(0);
+}
+
+TEST(NetworkBuffers, AHeadNeedsLittleMoreThanItsImage) {
+    one_node n = node_of_floats("Conv", {{1, 64, 128, 128}, {1, 64, 3, 3}}, "pads", list{1, 1, 1, 1});
+    infer_shapes(n.graph);
+    network_options options;
+    options.memory_limit = std::size_t{6} << 20; // all that its taps meet takes 37 MB
+    EXPECT_NO_THROW(network(n.graph, options));
 }
 
 TEST(NetworkBuffers, ShareTheirBytes) {

@@ -154,6 +154,10 @@ void reduce_rows_first(const image_axes &a, const float *image, const axis::wind
 /// How ONNX Runtime goes through windows.
 enum class window_order { in_order, from_first_element, rows_first, over_lanes };
 
+constexpr dim_t longest_row = 2045, most_stride = 2; ///< of the rows that are reduced first
+/// The last of their windows reaches beyond the padding by less than a stride.
+constexpr dim_t most_columns = longest_row + most_stride;
+
 /// The only window is the image.
 bool are_whole(const image_axes &a) {
     return std::all_of(a.begin(), a.end(), [](const axis &d) {
@@ -163,7 +167,7 @@ bool are_whole(const image_axes &a) {
 
 /// Its kernels for vectors take whole images over lanes, and rows first of small windows.
 window_order vector_order(const image_axes &a, std::size_t rank) {
-    constexpr dim_t longest_row = 2045, most_taps = 32, most_stride = 2;
+    constexpr dim_t most_taps = 32;
     if (are_whole(a))
         return window_order::over_lanes;
     const bool are_small =
@@ -189,7 +193,12 @@ public:
                  window_order order)
         : src_(l.input_buffer(0, src)), dst_(l.output_buffer(dst)), planes_(src.dims()[0] * src.dims()[1]),
           axes_(std::move(axes)), order_(order),
-          are_whole_in_order_(order == window_order::in_order && are_whole(axes_)) {}
+          are_whole_in_order_(order == window_order::in_order && are_whole(axes_)) {
+        if (const dim_t reach = axes_[2].reach();
+            order == window_order::rows_first && (reach > most_columns || axes_[2].padded > most_columns))
+            refuse("windows reach " + std::to_string(reach) + " columns; allowed are up to " +
+                   std::to_string(most_columns));
+    }
 
     void run(const stream &, const run_memory &m) const override {
         const auto &[depth, height, width] = axes_;
@@ -218,12 +227,10 @@ public:
 private:
     void pool(const float *x, float *y) const {
         const axis &width = axes_[2];
-        thread_local std::vector<float> columns; // keeps its capacity from run to run
-        if (order_ == window_order::rows_first)
-            columns.resize(static_cast<std::size_t>(std::max(width.reach(), width.begin + width.in)));
+        float columns[most_columns];
         for (const axis::window &d : axes_[0].windows)
             for (const axis::window &h : axes_[1].windows) {
-                reduce(x, d, h, columns.data(), y);
+                reduce(x, d, h, columns, y);
                 for (const axis::window &w : width.windows)
                     finish(*y++, d.counted * h.counted * w.counted);
             }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <optional>
 
 #include "network/graph/index_walk.hpp"
 #include "network/ops/broadcast.hpp"
@@ -141,52 +141,60 @@ private:
     exponential whole_, last_; ///< of all that are taken at a time, and of those that are left at the end
 };
 
-/// x - max - ln(sum of e^(x - max)).
+/// x - max - ln(sum of e^(x - max)). Rows whose elements do not lie side by side are gathered first.
 class log_softmax_step final : public step {
 public:
     log_softmax_step(const lowering &l, const softmax_rows &rows)
-        : src_(l.input_buffer(0, rows.md)), dst_(l.output_buffer(rows.md)), powers_(l, rows) {}
+        : src_(l.input_buffer(0, rows.md)), dst_(l.output_buffer(rows.md)), powers_(l, rows) {
+        if (powers_.inner > 1)
+            rows_ = l.scratch(memory::desc({element_count(rows.md.dims())}, data_type::f32, format_tag::x));
+    }
 
     void make_primitives() override { powers_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         const float *const x = m.at<float>(src_);
-        float *const y = m.at<float>(dst_);
-        const dim_t size = powers_.size, inner = powers_.inner;
+        float *const y = m.at<float>(dst_), *const rows = rows_ ? m.at<float>(*rows_) : nullptr;
+        const dim_t size = powers_.size;
         powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &raise) {
-            thread_local std::vector<float> rows, powers; // keep their capacity from run to run
-            rows.resize(static_cast<std::size_t>(count * size));
-            powers.resize(rows.size());
-            const auto for_elements = [&](const auto &work) { // neighbours in memory one after the other
-                for (dim_t r = 0, n = 0; r < count; r += n) {
-                    const dim_t column = (first + r) % inner, place = (first + r - column) * size + column;
-                    n = std::min(inner - column, count - r);
-                    for (dim_t k = 0; k < size; k++)
-                        for (dim_t i = 0; i < n; i++)
-                            work(rows[static_cast<std::size_t>((r + i) * size + k)], place + k * inner + i);
-                }
-            };
-            if (inner > 1)
-                for_elements([&](float &row, dim_t place) { row = x[place]; });
-            const float *const from = inner > 1 ? rows.data() : x + first * size;
-            float *const to = inner > 1 ? rows.data() : y + first * size;
+            if (rows)
+                for_elements(first, count, [=](dim_t row, dim_t place) { rows[row] = x[place]; });
+            const float *const from = (rows ? rows : x) + first * size;
+            float *const powers = y + first * size; // until all sums are there
             for (dim_t r = 0; r < count; r++)
-                powers_.subtract_largest(from + r * size, to + r * size);
-            raise(to, powers.data());
+                powers_.subtract_largest(from + r * size, powers + r * size);
+            raise(powers, powers);
             for (dim_t r = 0; r < count; r++) {
-                const float logarithm = std::log(powers_.sum(powers.data() + r * size));
+                const float logarithm = std::log(powers_.sum(powers + r * size));
+                float *const to = (rows ? rows : y) + (first + r) * size;
+                powers_.subtract_largest(from + r * size, to);
                 for (dim_t k = 0; k < size; k++)
-                    to[r * size + k] -= logarithm;
+                    to[k] -= logarithm;
             }
-            if (inner > 1)
-                for_elements([&](const float &row, dim_t place) { y[place] = row; });
         });
+        if (rows)
+            powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &) {
+                for_elements(first, count, [=](dim_t row, dim_t place) { y[place] = rows[row]; });
+            });
     }
     std::string implementation() const override { return powers_.implementation(); }
     std::string explain() const override { return powers_.explain(); }
 
 private:
+    /// Calls work(place in dense rows, place in the tensor) for each element of some rows, neighbours in memory one after the other.
+    template <typename Work> void for_elements(dim_t first, dim_t count, const Work &work) const {
+        const dim_t size = powers_.size, inner = powers_.inner;
+        for (dim_t r = first, n = 0; r < first + count; r += n) {
+            const dim_t column = r % inner, place = (r - column) * size + column;
+            n = std::min(inner - column, first + count - r);
+            for (dim_t k = 0; k < size; k++)
+                for (dim_t i = 0; i < n; i++)
+                    work((r + i) * size + k, place + k * inner + i);
+        }
+    }
+
     buffer src_, dst_;
     exponentials powers_;
+    std::optional<buffer> rows_; ///< dense
 };
 
 /// Softmax before its division, along the last axis: e^(x - max), and the sum of each row.
@@ -244,6 +252,7 @@ struct reduced_product : reduced_sum {
 struct reduced_tensor {
     buffer src, dst;
     memory::dims dims, strides; ///< of the source; where an element's result lies
+    memory::dims rows;          ///< its dimensions but the last
     dim_t count;                ///< of results
     bool is_whole;              ///< all dimensions are reduced
     bool are_rows;              ///< the last ones are, others are kept
@@ -251,7 +260,7 @@ struct reduced_tensor {
     /// Calls f(result, element) in the order of memory.
     template <typename F> void for_each(const run_memory &m, const F &f) const {
         const float *x = m.at<float>(src);
-        for_each_offset({dims.begin(), dims.end() - 1}, strides, [&](dim_t place) {
+        for_each_offset(rows, strides, [&](dim_t place) {
             for (dim_t k = 0; k < dims.back(); k++)
                 f(place + k * strides.back(), *x++);
         });
@@ -266,11 +275,13 @@ reduced_tensor reduced_input(const lowering &l) {
                      l.output_buffer(),
                      x,
                      broadcast_strides(reduced_shape(l), x),
+                     {},
                      element_count(l.output().dims),
                      form.kinds == "r",
                      form.kinds == "kr"};
     if (x.empty())
         t.dims = t.strides = {1};
+    t.rows.assign(t.dims.begin(), t.dims.end() - 1);
     return t;
 }
 

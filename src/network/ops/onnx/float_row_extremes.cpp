@@ -25,7 +25,8 @@ template <typename Fold> class row_extremes final : public loop_step {
 public:
     row_extremes(const lowering &l, const reduction_form &form)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
-          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)) {}
+          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
+          has_begun_(l.scratch(memory::desc({count_}, data_type::u8, format_tag::x))) {}
 
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);
@@ -46,7 +47,7 @@ public:
                 y[k] = fold_(row < size[1] ? x[place] : y[k], of_row(x, place, size[2]));
             }
         else
-            fold_in_order(x, y);
+            fold_in_order(x, y, m.at<std::uint8_t>(has_begun_));
     }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
@@ -82,13 +83,11 @@ private:
         }
     }
 
-    void fold_in_order(const float *x, float *y) const {
-        thread_local std::vector<char> has_begun; // keeps its capacity from run to run
-        has_begun.assign(static_cast<std::size_t>(count_), 0);
+    void fold_in_order(const float *x, float *y, std::uint8_t *has_begun) const {
+        std::fill_n(has_begun, count_, std::uint8_t{0});
         for_each_offset(dims_, strides_, [&](dim_t place) {
-            char &begun = has_begun[static_cast<std::size_t>(place)];
-            y[place] = begun ? fold_(y[place], *x) : *x;
-            begun = 1;
+            y[place] = has_begun[place] ? fold_(y[place], *x) : *x;
+            has_begun[place] = 1;
             x++;
         });
     }
@@ -97,6 +96,7 @@ private:
     reduction_form form_;
     memory::dims dims_, strides_;
     dim_t count_;
+    buffer has_begun_; ///< a result has taken in an element
     Fold fold_;
 };
 

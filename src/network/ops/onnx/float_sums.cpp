@@ -164,20 +164,21 @@ public:
     explicit integer_sums(const lowering &l)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
           strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
-          is_wide_(l.marks().is_wide) {}
+          is_wide_(l.marks().is_wide),
+          sums_(l.scratch(memory::desc({2 * count_}, data_type::s32, format_tag::x))) {}
 
     void run(const stream &, const run_memory &m) const override {
         const auto *x = m.at<std::int32_t>(src_);
         auto *y = m.at<std::int32_t>(dst_);
-        thread_local std::vector<std::int64_t> sums; // keeps its capacity from run to run
-        sums.assign(static_cast<std::size_t>(count_), 0);
-        for_each_offset(dims_, strides_, [&](dim_t place) { sums[static_cast<std::size_t>(place)] += *x++; });
-        const auto leaves = std::find_if(sums.begin(), sums.end(),
-                                         [](std::int64_t s) { return s != static_cast<std::int32_t>(s); });
-        if (is_wide_ && leaves != sums.end())
+        auto *const sums = m.at<std::int64_t>(sums_), *const end = sums + count_;
+        std::fill(sums, end, 0);
+        for_each_offset(dims_, strides_, [&](dim_t place) { sums[place] += *x++; });
+        const auto leaves =
+            std::find_if(sums, end, [](std::int64_t s) { return s != static_cast<std::int32_t>(s); });
+        if (is_wide_ && leaves != end)
             throw error(status::unimplemented,
                         "the sum " + std::to_string(*leaves) + " leaves 32 bits, which INT64 has here");
-        std::transform(sums.begin(), sums.end(), y, [](std::int64_t s) {
+        std::transform(sums, end, y, [](std::int64_t s) {
             return static_cast<std::int32_t>(static_cast<std::uint32_t>(s));
         });
     }
@@ -188,6 +189,7 @@ private:
     memory::dims dims_, strides_;
     dim_t count_;
     bool is_wide_;
+    buffer sums_; ///< in 64 bits
 };
 
 /// Axes as the operator has them, since also a dimension of 1 that is reduced decides.

@@ -243,99 +243,168 @@ float sum_of_window(const window_axis *a, const float *channel, const dim_t *o, 
 }
 
 /// Groups that give one channel each, a row of weights times a matrix with a row for each tap, or images of one pixel, the weights
-/// times a column of taps, or pairs of channels.
+/// times a column of taps. Threads divide the results of all groups; of the matrix, few rows exist at a time.
 class vectors_step final : public plane_step {
 public:
-    vectors_step(const lowering &l, const conv_sizes &s, const conv_windows &w) : plane_step(l, s, w) {}
+    vectors_step(const lowering &l, const conv_sizes &s, const conv_windows &w)
+        : plane_step(l, s, w), inner_(s.channels * s.taps), results_(s.outputs * w.outputs()) {
+        const window_axis *const a = w.axes;
+        const bool is_image = std::all_of(
+            a, a + 3, [](const window_axis &d) { return d.kernel == d.in && d.pad == 0 && d.step == 1; });
+        if (has_columns() && !is_image)
+            columns_ = l.scratch(memory::desc({group_count() * inner_}, data_type::f32, format_tag::a));
+    }
 
     void run(const stream &s, const run_memory &m) const override {
         constexpr dim_t worth = 1 << 14; // products
-        const dim_t size = sizes_.channels * sizes_.taps * windows_.outputs() * sizes_.outputs;
-        parallel_loop(group_count(), worth / size + 1, [&](dim_t begin, dim_t end) {
-            for (dim_t group = begin; group < end; group++)
-                convolve(
-                    operands_of(m, group, m.at<float>(src_) + group * sizes_.channels * windows_.inputs()));
+        const dim_t parts = (results_ + part - 1) / part, size = sizes_.channels * windows_.inputs();
+        const float *sources = m.at<float>(src_);
+        if (columns_) {
+            float *const columns = m.at<float>(*columns_);
+            parallel_loop(group_count(), worth / inner_ + 1, [&](dim_t begin, dim_t end) {
+                for (dim_t g = begin; g < end; g++)
+                    gather(sources + g * size, 0, inner_, 0, 1, columns + g * inner_);
+            });
+            sources = columns;
+        }
+        const dim_t source_size = columns_ ? inner_ : size;
+        parallel_loop(group_count() * parts, worth / (inner_ * std::min(part, results_)) + 1,
+                      [&](dim_t begin, dim_t end) {
+                          for (dim_t i = begin; i < end; i++) {
+                              const dim_t group = i / parts, first = i % parts * part;
+                              convolve(operands_of(m, group, sources + group * source_size), first,
+                                       std::min(part, results_ - first));
+                          }
+                      });
+        run_followers(s, m);
+    }
+
+private:
+    /// Results at a time, a multiple of the rows that `multiply_column` takes together.
+    static constexpr dim_t part = 1024;
+
+    std::string explain_loop() const override {
+        return sizes_.outputs == 1 ? "a plain loop over " + std::to_string(sizes_.groups) +
+                                         " channels, four products at a time"
+                                   : std::string("a plain loop over channels of one pixel, eight sums each");
+    }
+
+    /// Rows that are several columns wide lie as ONNX Runtime's product wants them, and are added up in order.
+    bool are_in_order() const { return windows_.are_rows && sizes_.outputs > 1 && windows_.axes[2].in > 1; }
+    /// One pixel's weights are multiplied by a column of what its taps meet.
+    bool has_columns() const { return !windows_.are_rows && sizes_.outputs > 1; }
+
+    /// `count` results of a group.
+    void convolve(const plane_products::operands &o, dim_t first, dim_t count) const {
+        float *const y = o.result + first;
+        if (o.initial)
+            std::copy_n(o.initial + first, count, y);
+        const float *const weights = o.weights + (sizes_.outputs > 1 ? first * inner_ : 0);
+        if (windows_.are_rows && sizes_.outputs == 1) { // what a window holds lies side by side
+            const dim_t width = windows_.axes[2].in;
+            multiply_column(o.source + first * width, width, o.weights, inner_, y, count, !summand_);
+        } else if (are_in_order())
+            multiply_in_order(weights, o.source, y, count);
+        else if (sizes_.outputs == 1)
+            multiply_taps(o, first, count, y);
+        else
+            multiply_column(weights, inner_, o.source, inner_, y, count, !summand_);
+        for (dim_t i = 0; o.bias && i < count; i++)
+            y[i] += o.bias[sizes_.outputs == 1 ? 0 : first + i];
+    }
+
+    void multiply_taps(const plane_products::operands &o, dim_t first, dim_t count, float *y) const {
+        constexpr dim_t room = 4 * part; // of the first cache
+        float taps[room];
+        const dim_t rows = room / count / 4 * 4;
+        for (dim_t k = 0; k < inner_; k += rows) {
+            const dim_t n = std::min(rows, inner_ - k);
+            gather(o.source, k, n, first, count, taps);
+            multiply_row(o.weights + k, taps, count, n, y, count, k == 0 && !summand_);
+        }
+    }
+
+    /// What `count` taps from number `tap` on meet in `pixels` windows from number `first` on.
+    void gather(const float *source, dim_t tap, dim_t count, dim_t first, dim_t pixels, float *to) const {
+        const window_axis *const a = windows_.axes;
+        const float *channel = source + tap / sizes_.taps * windows_.inputs();
+        dim_t column = tap % a[2].kernel, row = tap / a[2].kernel % a[1].kernel,
+              plane = tap % sizes_.taps / (a[1].kernel * a[2].kernel);
+        const dim_t first_x = first % a[2].out, first_y = first / a[2].out % a[1].out,
+                    first_z = first / (a[1].out * a[2].out);
+        for (; count > 0; count--) {
+            dim_t x = first_x, y = first_y, z = first_z;
+            for (dim_t left = pixels, n = 0; left > 0; left -= n, x = 0) {
+                n = std::min(a[2].out - x, left);
+                to = copy_row(a[2], row_at(a, channel, a[0].position(z, plane), a[1].position(y, row)),
+                              a[2].position(x, column), a[2].stride, n, to);
+                if (++y == a[1].out) {
+                    y = 0;
+                    z++;
+                }
+            }
+            if (++column < a[2].kernel)
+                continue;
+            column = 0;
+            if (++row < a[1].kernel)
+                continue;
+            row = 0;
+            if (++plane == a[0].kernel) {
+                plane = 0;
+                channel += windows_.inputs();
+            }
+        }
+    }
+
+    /// One pixel, by blocks.
+    void multiply_in_order(const float *weights, const float *taps, float *sums, dim_t count) const {
+        const dim_t block = float_reduction_block(inner_, 1);
+        for (dim_t o = 0; o < count; o++)
+            for (dim_t first = 0; first < inner_; first += block) {
+                float sum = 0;
+                for (dim_t k = first; k < std::min(first + block, inner_); k++)
+                    sum = std::fma(weights[o * inner_ + k], taps[k], sum);
+                sums[o] = first == 0 && !summand_ ? sum : sums[o] + sum;
+            }
+    }
+
+    dim_t inner_, results_; ///< products of a result; results of a group
+    std::optional<buffer> columns_;
+};
+
+/// Channels that become two each.
+class pairs_step final : public plane_step {
+public:
+    pairs_step(const lowering &l, const conv_sizes &s, const conv_windows &w) : plane_step(l, s, w) {}
+
+    void run(const stream &s, const run_memory &m) const override {
+        constexpr dim_t worth = 1 << 14; // products
+        const dim_t results = group_count() * sizes_.outputs, pixels = windows_.outputs();
+        parallel_loop(results, worth / (sizes_.taps * pixels) + 1, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const dim_t group = i / sizes_.outputs;
+                convolve(operands_of(m, group, m.at<float>(src_) + group * windows_.inputs()),
+                         i % sizes_.outputs);
+            }
         });
         run_followers(s, m);
     }
 
 private:
     std::string explain_loop() const override {
-        if (windows_.are_pairs)
-            return "a plain loop over windows of " + std::to_string(sizes_.groups) + " channels";
-        return sizes_.outputs == 1 ? "a plain loop over " + std::to_string(sizes_.groups) +
-                                         " channels, four products at a time"
-                                   : std::string("a plain loop over channels of one pixel, eight sums each");
+        return "a plain loop over windows of " + std::to_string(sizes_.groups) + " channels";
     }
 
-    void convolve(const plane_products::operands &o) const {
-        const dim_t pixels = windows_.outputs();
-        if (o.initial)
-            std::copy_n(o.initial, sizes_.outputs * pixels, o.result);
-        if (windows_.are_pairs)
-            add_windows(o.source, o.weights, o.result);
-        else
-            multiply(o.weights, gathered(o.source), sizes_.channels * sizes_.taps, pixels, o.result);
-        for (dim_t n = 0; o.bias && n < sizes_.outputs; n++)
-            for (dim_t p = 0; p < pixels; p++)
-                o.result[n * pixels + p] += o.bias[n];
-    }
-    void add_windows(const float *channel, const float *weights, float *sums) const {
+    void convolve(const plane_products::operands &o, dim_t output) const {
         const window_axis *const a = windows_.axes;
-        for (dim_t o = 0; o < sizes_.outputs; o++, weights += sizes_.taps)
-            for_positions(1, a[1].out, a[2].out, [&](const dim_t *at) {
-                *sums = sum_of_window(a, channel, at, weights, summand_ ? *sums : 0.f);
-                sums++;
-            });
-    }
-    /// What each tap meets, or what each window of rows holds.
-    const float *gathered(const float *source) const {
-        const window_axis *const a = windows_.axes;
-        thread_local std::vector<float> taps; // keeps its capacity from run to run
-        taps.resize(static_cast<std::size_t>(sizes_.channels * sizes_.taps * windows_.outputs()));
-        float *to = taps.data();
-        for (dim_t c = 0; c < sizes_.channels; c++) {
-            const float *const channel = source + c * windows_.inputs();
-            if (windows_.are_rows)
-                for_positions(a[0].out, a[1].out, a[2].out, [&](const dim_t *window) {
-                    for_positions(a[0].kernel, a[1].kernel, 1, [&](const dim_t *tap) {
-                        to = copy_row(a[2], row_of(channel, window, tap), a[2].position(window[2], 0),
-                                      a[2].step, a[2].kernel, to);
-                    });
-                });
-            else
-                for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
-                    for_positions(a[0].out, a[1].out, 1, [&](const dim_t *window) {
-                        to = copy_row(a[2], row_of(channel, window, tap), a[2].position(0, tap[2]),
-                                      a[2].stride, a[2].out, to);
-                    });
-                });
-        }
-        return taps.data();
-    }
-    const float *row_of(const float *channel, const dim_t *window, const dim_t *tap) const {
-        const window_axis *const a = windows_.axes;
-        return row_at(a, channel, a[0].position(window[0], tap[0]), a[1].position(window[1], tap[1]));
-    }
-    void multiply(const float *weights, const float *taps, dim_t inner, dim_t pixels, float *sums) const {
-        if (windows_.are_rows && sizes_.outputs == 1)
-            return multiply_column(taps, inner, weights, inner, sums, pixels, !summand_);
-        if (windows_.are_rows && windows_.axes[2].in > 1) // their columns lie apart
-            return multiply_in_order(weights, taps, inner, sums);
-        if (sizes_.outputs == 1)
-            return multiply_row(weights, taps, pixels, inner, sums, pixels, !summand_);
-        multiply_column(weights, inner, taps, inner, sums, sizes_.outputs, !summand_);
-    }
-    /// One pixel, by blocks.
-    void multiply_in_order(const float *weights, const float *taps, dim_t inner, float *sums) const {
-        const dim_t block = float_reduction_block(inner, 1);
-        for (dim_t o = 0; o < sizes_.outputs; o++)
-            for (dim_t first = 0; first < inner; first += block) {
-                float sum = 0;
-                for (dim_t k = first; k < std::min(first + block, inner); k++)
-                    sum = std::fma(weights[o * inner + k], taps[k], sum);
-                sums[o] = first == 0 && !summand_ ? sum : sums[o] + sum;
-            }
+        const dim_t place = output * windows_.outputs();
+        const float *initial = o.initial + (o.initial ? place : 0);
+        float *sums = o.result + place;
+        for_positions(1, a[1].out, a[2].out, [&](const dim_t *at) {
+            const float sum =
+                sum_of_window(a, o.source, at, o.weights + output * sizes_.taps, initial ? *initial++ : 0.f);
+            *sums++ = o.bias ? sum + o.bias[output] : sum;
+        });
     }
 };
 
@@ -350,7 +419,9 @@ std::unique_ptr<step> convolution_of_planes(const lowering &l, const conv_sizes 
     if (x.is_channels_last || y.is_channels_last)
         refuse("images of floats whose channels do not fit blocks lie channel by channel");
     const conv_windows windows(l, g);
-    if (s.outputs == 1 || windows.outputs() == 1 || windows.are_pairs)
+    if (windows.are_pairs)
+        return std::make_unique<pairs_step>(l, s, windows);
+    if (s.outputs == 1 || windows.outputs() == 1)
         return std::make_unique<vectors_step>(l, s, windows);
     return std::make_unique<products_step>(l, s, windows);
 }
