@@ -201,10 +201,10 @@ struct vec : single_floats {
 } // namespace blocks_without_vectors
 
 const block_code *block_code_in_use() {
-    return has_avx512_vnni() ? &blocks_with_avx512::code
-           : has_avx_vnni()  ? &blocks_with_avx_vnni::code
-           : has_avx2()      ? &blocks_with_avx2::code
-                             : &blocks_without_vectors::code;
+    return fastest<const block_code *>({{cpu_isa::ref, &blocks_without_vectors::code},
+                                        {cpu_isa::avx2, &blocks_with_avx2::code},
+                                        {cpu_isa::avx_vnni, &blocks_with_avx_vnni::code},
+                                        {cpu_isa::avx512_vnni, &blocks_with_avx512::code}});
 }
 
 } // namespace

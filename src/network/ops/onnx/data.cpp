@@ -6,11 +6,10 @@
 #include <limits>
 #include <optional>
 
-#if defined(__x86_64__)
 #include <immintrin.h>
-#endif
 
 #include "network/ops/choosing.hpp"
+#include "network/ops/onnx/instruction_sets.hpp"
 #include "network/ops/onnx/onnx.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -182,7 +181,6 @@ scan scan_anywhere(const float *x, dim_t count) {
     return s;
 }
 
-#if defined(__x86_64__)
 /// Four vectors at a time, so that none waits for the one before.
 __attribute__((target("avx2"))) scan scan_with_avx2(const float *x, dim_t count) {
     constexpr dim_t width = 8, chains = 4, block = chains * width;
@@ -214,16 +212,6 @@ __attribute__((target("avx2"))) scan scan_with_avx2(const float *x, dim_t count)
     s.has_nan |= _mm256_movemask_ps(unordered) != 0;
     return s;
 }
-#endif
-
-/// The code for this CPU; all find the same.
-scan (*fastest_scan())(const float *, dim_t) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        return scan_with_avx2;
-#endif
-    return scan_anywhere;
-}
 
 /// Finds scale and zero point of what it is given, then quantizes with them.
 class dynamic_quantize_step final : public step {
@@ -246,9 +234,8 @@ public:
     void make_primitives() override { quantize_.make_primitives(); }
 
     void run(const stream &s, const run_memory &m) const override {
-        static const auto find = fastest_scan();
         const float *const x = m.at<float>(src_);
-        const scan found = find(x, count_);
+        const scan found = scan_(x, count_);
         const extremes e = found.has_nan ? extremes_with_nan(x, count_) : found.of;
         const dynamic_quantization q = dynamic_quantization_of(std::min(e.low, 0.f), std::max(e.high, 0.f));
         *m.at<float>(scale_) = q.scale;
@@ -267,6 +254,10 @@ private:
     std::int64_t count_;
     buffer src_, scale_, zero_point_u8_, zero_point_s32_;
     primitive_step quantize_;
+    /// Both find the same.
+    using scan_loop = scan (*)(const float *, dim_t);
+    const scan_loop scan_ =
+        fastest<scan_loop>({{cpu_isa::ref, scan_anywhere}, {cpu_isa::avx2, scan_with_avx2}});
 };
 
 std::unique_ptr<step> lower_quantize_linear(const lowering &l) {

@@ -177,17 +177,19 @@ inline __attribute__((always_inline)) void loop_over(const float *x, float *y, d
 }
 
 template <float (*F)(float, float), float (*Last)(float, float)>
+void loop_anywhere(const float *x, float *y, dim_t count, float alpha) {
+    loop_over<F, Last>(x, y, count, alpha);
+}
+template <float (*F)(float, float), float (*Last)(float, float)>
 __attribute__((target("avx2"))) void loop_with_avx2(const float *x, float *y, dim_t count, float alpha) {
     loop_over<F, Last>(x, y, count, alpha);
 }
 /// Both kinds of code give the same bits.
+struct row_loops {
+    row_loop anywhere, with_avx2;
+};
 template <float (*F)(float, float), float (*Last)(float, float) = F>
-void loop(const float *x, float *y, dim_t count, float alpha) {
-    if (has_avx2())
-        loop_with_avx2<F, Last>(x, y, count, alpha);
-    else
-        loop_over<F, Last>(x, y, count, alpha);
-}
+constexpr row_loops loop = {loop_anywhere<F, Last>, loop_with_avx2<F, Last>};
 
 class function_step final : public loop_step {
 public:
@@ -217,7 +219,7 @@ private:
 
 struct named_function {
     std::string_view op;
-    row_loop f;
+    row_loops f;
     float alpha; ///< without the attribute
 };
 constexpr named_function functions[] = {
@@ -243,7 +245,9 @@ std::unique_ptr<step> make_function_loop(const lowering &l) {
             continue;
         const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
         need_equal_dims(x, y);
-        return std::make_unique<function_step>(l, f.f, l.real("alpha", f.alpha));
+        const auto loop_in_use =
+            fastest<row_loop>({{cpu_isa::ref, f.f.anywhere}, {cpu_isa::avx2, f.f.with_avx2}});
+        return std::make_unique<function_step>(l, loop_in_use, l.real("alpha", f.alpha));
     }
     return nullptr;
 }

@@ -134,9 +134,10 @@ private:
     }
     std::string name() const { return whole_.what.get_primitive_desc().impl_info_str(); }
 
-    const bool has_avx2_ = has_avx2();
-    const difference_loop subtract_ = has_avx2_ ? subtract_largest_with_avx2 : octet::model::subtract_largest;
-    const sum_loop sum_ = has_avx2_ ? sum_of_powers_with_avx2 : sum_of_powers;
+    const difference_loop subtract_ = fastest<difference_loop>(
+        {{cpu_isa::ref, octet::model::subtract_largest}, {cpu_isa::avx2, subtract_largest_with_avx2}});
+    const sum_loop sum_ =
+        fastest<sum_loop>({{cpu_isa::ref, sum_of_powers}, {cpu_isa::avx2, sum_of_powers_with_avx2}});
     dim_t at_a_time_ = 1;
     exponential whole_, last_; ///< of all that are taken at a time, and of those that are left at the end
 };

@@ -98,7 +98,9 @@ struct vec : single_floats {
 } // namespace without_vectors
 
 const tile_code *code_in_use() {
-    return has_avx512() ? &with_avx512::code : has_avx2() ? &with_avx2::code : &without_vectors::code;
+    return fastest<const tile_code *>({{cpu_isa::ref, &without_vectors::code},
+                                       {cpu_isa::avx2, &with_avx2::code},
+                                       {cpu_isa::avx512_core, &with_avx512::code}});
 }
 
 } // namespace

@@ -82,7 +82,8 @@ private:
     buffer src_, scale_, dst_;
     dim_t size_, rows_;
     float epsilon_;
-    row_normalization normalize_ = has_avx2() ? normalize_with_fma : normalize_anywhere;
+    row_normalization normalize_ =
+        fastest<row_normalization>({{cpu_isa::ref, normalize_anywhere}, {cpu_isa::avx2, normalize_with_fma}});
 };
 
 /// Scale or shift of elements: offsets that add up, for each row, if they differ, and for each element of a row.
