@@ -128,18 +128,19 @@ bool has_other_order(const model::node &n, const model::tensor &a, const model::
                                     attribute_of(n, "alpha", 1.f) != 1.f));
 }
 
-/// A product of floats with weights in codes alone: ONNX Runtime makes codes of the floats (MatMulNBits), Octet computes floats.
-bool has_weights_alone_in_codes(const graph &g, const node &n) {
+/// The DequantizeLinear of a product of floats with weights in codes alone, or null: ONNX Runtime makes codes of the floats
+/// (MatMulNBits), Octet computes floats.
+const node *weights_alone_in_codes(const graph &g, const node &n) {
     const auto writer = [&](std::size_t input) -> const node * {
         const int v = input < n.inputs.size() ? n.inputs[input] : -1;
         return v < 0 || g.values[at(v)].producer < 0 ? nullptr : &g.nodes[at(g.values[at(v)].producer)];
     };
     if (n.op != "MatMul" && n.op != "Gemm")
-        return false;
+        return nullptr;
     const node *const a = writer(0), *const b = writer(1);
     const bool is_weights = b && b->op == "DequantizeLinear" && !b->inputs.empty() && b->inputs[0] >= 0 &&
                             g.values[at(b->inputs[0])].constant;
-    return is_weights && !(a && a->op == "DequantizeLinear");
+    return is_weights && !(a && a->op == "DequantizeLinear") ? b : nullptr;
 }
 
 /// Why a node cannot be in any part, empty if it can.
@@ -152,7 +153,7 @@ std::string why_not(const graph &g, const node &n, const session_settings &s) {
                     [&](int v) { return v >= 0 && g.values[at(v)].is_outer_constant; }))
         return "it reads a constant of an outer graph, which some of ONNX Runtime's transformers see and "
                "some do not";
-    if (s.claim == claim_kind::quantized && has_weights_alone_in_codes(g, n))
+    if (s.claim == claim_kind::quantized && weights_alone_in_codes(g, n))
         return "only its weights are codes, and ONNX Runtime makes codes of the floats, too (option claim)";
     const bool is_pair = n.op == "QuantizeLinear" || n.op == "DequantizeLinear";
     if (is_pair && s.pairs_stay)
@@ -353,6 +354,14 @@ std::vector<int> groups_of(const graph &g) {
             if (!is_foreign(g.nodes[at(reader)]) && (!may_be_border || is_signed_pair(g, v, reader)))
                 groups.join(v.producer, reader);
     }
+    // What ONNX Runtime makes of weights alone in codes depends on who else reads their codes and scales.
+    for (std::size_t i = 0; i < g.nodes.size(); i++)
+        if (const node *const weights = weights_alone_in_codes(g, g.nodes[i]))
+            for (std::size_t k = 0; k < std::min<std::size_t>(weights->inputs.size(), 2); k++)
+                if (const int constant = weights->inputs[k]; constant >= 0)
+                    for (const int reader : g.values[at(constant)].consumers)
+                        if (!is_foreign(g.nodes[at(reader)]))
+                            groups.join(static_cast<int>(i), reader);
     std::vector<int> result;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
         result.push_back(groups.find(static_cast<int>(i)));
@@ -440,6 +449,9 @@ std::vector<std::vector<int>> parts_of(const graph &g, const std::vector<int> &g
     }
     const std::vector<int> depth = depths_of(g, groups, claimed);
     partition parts(g.nodes.size());
+    for (std::size_t i = 0; i < g.nodes.size(); i++)
+        if (claimed[i]) // constants may be all that connects a group
+            parts.join(groups[i], static_cast<int>(i));
     for (const value &v : g.values)
         if (v.producer >= 0)
             for (const int reader : v.consumers)

@@ -147,6 +147,28 @@ TEST(OnnxRuntimeOpenSizes, AreNoBetterKnownToOctet) {
     EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "");
 }
 
+/// ONNX Runtime rounds the source of a product whose weights alone are codes, unless something else reads the codes, too: here another
+/// product, which nothing but them connects with the first.
+TEST(OnnxRuntimeSharedWeights, ReadersAreKnownToOctet) {
+    if (!host::get())
+        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    constexpr std::int64_t rows = 3, inner = 128, columns = 24;
+    onnx_builder b(17);
+    b.input<float>("x", {rows, inner});
+    b.scalar<float>("s", 0.02f), b.scalar<std::int8_t>("z", 3);
+    b.constant<std::int8_t>("w", {inner, columns}, codes(inner * columns, 1));
+    b.node("DequantizeLinear", {"w", "s", "z"}, {"d"});
+    b.node("MatMul", {"x", "d"}, {"y"});
+    b.node("Tanh", {"x"}, {"t"}), b.node("MatMul", {"t", "d"}, {"u"});
+    b.output<float>("y", {rows, columns});
+    b.output<float>("u", {rows, columns});
+    const auto model = b.finish();
+    const session cpu(model, {}), octet(model, with_octet({{"minimum", "1"}, {"claim", "all"}}));
+    EXPECT_EQ(octet.operators_of(by::cpu), std::vector<std::string>());
+    const std::vector<ort_tensor> inputs{random_reals({rows, inner}, 1, 2.f)};
+    EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "");
+}
+
 /// ONNX Runtime has an order of sums for single rows, where it did not pack the matrix. So a row has other bits in a batch.
 TEST(OnnxRuntimeSingleRows, HaveTheBitsOfTheirBatch) {
     if (!host::get())
