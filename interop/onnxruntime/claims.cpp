@@ -128,8 +128,8 @@ bool has_other_order(const model::node &n, const model::tensor &a, const model::
                                     attribute_of(n, "alpha", 1.f) != 1.f));
 }
 
-/// The DequantizeLinear of a product of floats with weights in codes alone, or null: ONNX Runtime makes codes of the floats
-/// (MatMulNBits), Octet computes floats.
+/// The DequantizeLinear of a product of floats with weights in codes alone, or null: ONNX Runtime makes codes
+/// of the floats (MatMulNBits), Octet computes floats.
 const node *weights_alone_in_codes(const graph &g, const node &n) {
     const auto writer = [&](std::size_t input) -> const node * {
         const int v = input < n.inputs.size() ? n.inputs[input] : -1;

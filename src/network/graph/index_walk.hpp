@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The indices of a tensor one after the other, the last dimension fastest, as its elements lie when they are dense.
+// The indices of a tensor one after the other, the last dimension fastest, as its elements lie when they are
+// dense.
 
 #include "network/graph/graph.hpp"
 

@@ -147,8 +147,8 @@ TEST(OnnxRuntimeOpenSizes, AreNoBetterKnownToOctet) {
     EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "");
 }
 
-/// ONNX Runtime rounds the source of a product whose weights alone are codes, unless something else reads the codes, too: here another
-/// product, which nothing but them connects with the first.
+/// ONNX Runtime rounds the source of a product whose weights alone are codes, unless something else reads the
+/// codes, too: here another product, which nothing but them connects with the first.
 TEST(OnnxRuntimeSharedWeights, ReadersAreKnownToOctet) {
     if (!host::get())
         GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";

@@ -27,8 +27,9 @@ void choose_row(void *y, const void *const *operands, const dim_t *strides, dim_
     }
 }
 
-/// ONNX Runtime puts zeros where an operand is not chosen, and takes the first operand where it is no zero, otherwise the second; but
-/// the second first where it is one number for a span. So a -0 of that which comes first becomes +0.
+/// ONNX Runtime puts zeros where an operand is not chosen, and takes the first operand where it is no zero,
+/// otherwise the second; but the second first where it is one number for a span. So a -0 of that which comes
+/// first becomes +0.
 template <bool second_is_first>
 void choose_float_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     const auto *is_first = static_cast<const std::uint8_t *>(operands[0]);

@@ -1,6 +1,7 @@
-// Max and Min of any number of operands, with ONNX Runtime's zeros and NaN. It folds its operands from the first to the last, two at a
-// time. Of two zeros it takes the one that Eigen's code for SSE takes, which depends on the place: groups of four
-// elements at multiples of four give the second operand, what is left of a span (spans.hpp) before and behind them the first.
+// Max and Min of any number of operands, with ONNX Runtime's zeros and NaN. It folds its operands from the
+// first to the last, two at a time. Of two zeros it takes the one that Eigen's code for SSE takes, which
+// depends on the place: groups of four elements at multiples of four give the second operand, what is left of
+// a span (spans.hpp) before and behind them the first.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

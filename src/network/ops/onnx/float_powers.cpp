@@ -1,5 +1,5 @@
-// Pow of floats. ONNX Runtime multiplies where one exponent of 2 or 3 serves a span (spans.hpp); otherwise it calls the C library's
-// function, in f64 for integers.
+// Pow of floats. ONNX Runtime multiplies where one exponent of 2 or 3 serves a span (spans.hpp); otherwise it
+// calls the C library's function, in f64 for integers.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 

@@ -181,7 +181,8 @@ public:
     std::string explain() const override { return powers_.explain(); }
 
 private:
-    /// Calls work(place in dense rows, place in the tensor) for each element of some rows, neighbours in memory one after the other.
+    /// Calls work(place in dense rows, place in the tensor) for each element of some rows, neighbours in
+    /// memory one after the other.
     template <typename Work> void for_elements(dim_t first, dim_t count, const Work &work) const {
         const dim_t size = powers_.size, inner = powers_.inner;
         for (dim_t r = first, n = 0; r < first + count; r += n) {

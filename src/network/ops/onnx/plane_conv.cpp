@@ -1,7 +1,8 @@
-// A float Conv as products of matrices, in ONNX Runtime's order: the weights of each group times what their taps meet, channel by
-// channel. Images are copied with their padding, so that what a tap meets in neighbouring windows lies side by side; nothing is
-// gathered. A group of one channel is a product of one row, an image of one pixel one of a column: their orders are others. So is
-// that of two channels by kernels of 7 x 7 at strides of 2, for which ONNX Runtime has a loop (MobileCLIP's).
+// A float Conv as products of matrices, in ONNX Runtime's order: the weights of each group times what their
+// taps meet, channel by channel. Images are copied with their padding, so that what a tap meets in
+// neighbouring windows lies side by side; nothing is gathered. A group of one channel is a product of one
+// row, an image of one pixel one of a column: their orders are others. So is that of two channels by kernels
+// of 7 x 7 at strides of 2, for which ONNX Runtime has a loop (MobileCLIP's).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -60,8 +61,8 @@ struct conv_windows {
     bool are_pairs; ///< of channels, for which ONNX Runtime has a loop
 };
 
-/// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside, and everywhere without a row. Returns
-/// the end of what is written.
+/// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside, and
+/// everywhere without a row. Returns the end of what is written.
 float *copy_row(const window_axis &a, const float *row, dim_t first, dim_t distance, dim_t count, float *to) {
     const auto before = [&](dim_t position) { // how many lie before it
         return first >= position ? 0 : std::min(count, (position - first + distance - 1) / distance);
@@ -218,7 +219,8 @@ private:
     std::optional<buffer> copies_;
 };
 
-/// A window of a channel that becomes two. Inside the image products of a column are one sum, at its edge all are, behind z.
+/// A window of a channel that becomes two. Inside the image products of a column are one sum, at its edge all
+/// are, behind z.
 float sum_of_window(const window_axis *a, const float *channel, const dim_t *o, const float *weights,
                     float z) {
     constexpr dim_t size = conv_windows::pair_kernel;
@@ -242,8 +244,9 @@ float sum_of_window(const window_axis *a, const float *channel, const dim_t *o, 
     return lanes[0] + z;
 }
 
-/// Groups that give one channel each, a row of weights times a matrix with a row for each tap, or images of one pixel, the weights
-/// times a column of taps. Threads divide the results of all groups; of the matrix, few rows exist at a time.
+/// Groups that give one channel each, a row of weights times a matrix with a row for each tap, or images of
+/// one pixel, the weights times a column of taps. Threads divide the results of all groups; of the matrix,
+/// few rows exist at a time.
 class vectors_step final : public plane_step {
 public:
     vectors_step(const lowering &l, const conv_sizes &s, const conv_windows &w)
@@ -289,7 +292,8 @@ private:
                                    : std::string("a plain loop over channels of one pixel, eight sums each");
     }
 
-    /// Rows that are several columns wide lie as ONNX Runtime's product wants them, and are added up in order.
+    /// Rows that are several columns wide lie as ONNX Runtime's product wants them, and are added up in
+    /// order.
     bool are_in_order() const { return windows_.are_rows && sizes_.outputs > 1 && windows_.axes[2].in > 1; }
     /// One pixel's weights are multiplied by a column of what its taps meet.
     bool has_columns() const { return !windows_.are_rows && sizes_.outputs > 1; }

@@ -111,8 +111,8 @@ std::vector<std::size_t> resized_dims(const std::vector<std::int64_t> &axes, std
     return result;
 }
 
-/// Those of them that a policy resizes: ONNX Runtime compares the numbers in attribute "axes" with those of dimensions, so that it
-/// leaves a dimension as it is that a negative number names.
+/// Those of them that a policy resizes: ONNX Runtime compares the numbers in attribute "axes" with those of
+/// dimensions, so that it leaves a dimension as it is that a negative number names.
 std::vector<std::size_t> kept_dims(const std::vector<std::int64_t> &axes, std::size_t rank) {
     std::vector<std::int64_t> counted(axes);
     counted.erase(std::remove_if(counted.begin(), counted.end(), [](std::int64_t axis) { return axis < 0; }),

@@ -1,15 +1,16 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// How ONNX Runtime walks two operands that broadcast (core/providers/cpu/math/element_wise_ops.h): in spans of the result. Its
-// operators have a function for spans of two operands and others for spans that share one number of an operand, and the bits of
-// a result may depend on the function.
+// How ONNX Runtime walks two operands that broadcast (core/providers/cpu/math/element_wise_ops.h): in spans
+// of the result. Its operators have a function for spans of two operands and others for spans that share one
+// number of an operand, and the bits of a result may depend on the function.
 
 #include "network/graph/index_walk.hpp"
 
 namespace octet::model {
 
-/// The last dimensions of the result are a span, as long as each operand has all of them or none. Trailing dimensions of 1 that both
-/// have count as neither; leading ones that one operand lacks end a span of the other.
+/// The last dimensions of the result are a span, as long as each operand has all of them or none. Trailing
+/// dimensions of 1 that both have count as neither; leading ones that one operand lacks end a span of the
+/// other.
 struct spans {
     spans(const memory::dims &a, const memory::dims &b);
 
