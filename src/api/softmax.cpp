@@ -95,9 +95,6 @@ void lower_litert(softmax_problem &p, const primitive_attr &attr) {
     if (is_16_bit && p.src.dims[p.axis] > most_16_bit_exponentials)
         throw_unimplemented(operation, ": rows of ", p.src.dims[p.axis], " codes with rule ",
                             to_string(attr.rule()), ", implemented: up to ", most_16_bit_exponentials);
-    if (!(p.src_scale > 0.f && p.dst_scale > 0.f))
-        throw_invalid(operation, ": scales of src and dst are ", p.src_scale, " and ", p.dst_scale,
-                      ", allowed: positive");
     if (is_16_bit && p.dst_scale < 0x1p-30f)
         throw_unimplemented(operation, ": a scale of dst of ", p.dst_scale, " with rule ",
                             to_string(attr.rule()), ", implemented: 2^-30 and more");
