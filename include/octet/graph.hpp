@@ -148,10 +148,10 @@ OCTET_API void set_batch(graph &g, dim_t batch);
 
 /// Why rows of a network are not independent, or not known to be: a sentence about the first node that may mix them; empty
 /// where row n of every output depends on row n of the inputs alone, so that the bytes of a row are the same in any
-/// batch. The graph is one as it was read with a batch of 1, or a saved plan's, whose source is asked. Every
+/// batch. The graph is one as it was read with a batch of 1, or a saved plan's, whose source and profile are asked. Every
 /// operator has to keep rows apart with its attributes; one that quantizes by the range of a whole tensor, for example, or
-/// has a state, does not.
-OCTET_API std::string why_not_batched(const graph &g);
+/// has a state, does not, nor does one that a profile computes in groups of elements across rows.
+OCTET_API std::string why_not_batched(const graph &g, const std::string &profile = "");
 
 /// Product of checked dimensions; 1 for a scalar.
 OCTET_API std::int64_t element_count(const memory::dims &dims);

@@ -96,9 +96,10 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     m->framework_ = g.saved ? "plan" : g.framework;
     network_options options = config.network;
     options.rows_alike = config.rows_alike.value_or(true);
-    m->unbatchable_because_ = config.most_rows == 1                          ? "max_batch_size is 1"
-                              : g.framework == "onnx" && !options.rows_alike ? "rows_alike is false"
-                                                                             : model::why_not_batched(g);
+    m->unbatchable_because_ = config.most_rows == 1 ? "max_batch_size is 1"
+                              : g.framework == "onnx" && !options.rows_alike
+                                  ? "rows_alike is false"
+                                  : model::why_not_batched(g, options.profile);
     options.threads = std::max(config.threads, 1);
     const bool is_open =
         any_dimension(g, [](const model::tensor &t, std::size_t d) { return t.dims[d] < 0; });

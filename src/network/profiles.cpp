@@ -242,13 +242,14 @@ const runtime *substitute_of(const runtime &r, const contract_row &without, cons
 
 } // namespace
 
-bool depends_on_place(const runtime *r, const lowering &node) {
+element_groups broken_groups(const runtime *r, const lowering &node) {
     const contract_row *found = r ? row_of(*r, node) : nullptr;
     if (!found || (found->unknown && !r->has_substitute))
-        return false;
+        return {};
     if (found->unknown)
-        return depends_on_place(substitute_of(*r, *found, node), node);
-    return count_behind_groups(node.under(found->numbers, nullptr)) != 0;
+        return broken_groups(substitute_of(*r, *found, node), node);
+    const bool is_broken = count_behind_groups(node.under(found->numbers, nullptr)) != 0;
+    return is_broken ? found->numbers.groups : element_groups();
 }
 
 std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {

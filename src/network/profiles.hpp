@@ -23,8 +23,9 @@ const runtime *find_runtime(const std::string &name, const std::string &framewor
 /// the rest. `at` gives a node's lowering.
 const runtime &runtime_of(const runtime &r, const graph &g, const std::function<lowering(std::size_t)> &at);
 
-/// Whether the runtime computes elements of the node's result otherwise than others, by their place. Such a node is joined to none.
-bool depends_on_place(const runtime *r, const lowering &node);
+/// The groups of elements of the node's result behind whose last whole one the runtime computes otherwise; of size 0 where all
+/// elements have one code.
+element_groups broken_groups(const runtime *r, const lowering &node);
 
 /// Lowers a node as the runtime computes it; without a runtime (null) by the operator's own contract. Throws
 /// `unimplemented`, with condition and substitute, where the runtime's arithmetic is not known.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "network/dialect.hpp"
+#include "network/run/plan.hpp"
+#include "network/saved/plan_file.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
@@ -12,8 +14,10 @@ bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front()
 
 } // namespace
 
-std::string why_not_batched(const graph &network) {
+std::string why_not_batched(const graph &network, const std::string &profile) {
     const graph g = source_of(network); // a saved plan's own operators are fused
+    const std::vector<element_groups> groups =
+        broken_groups_of(g, network.saved ? network.saved->profile : profile);
     if (g.inputs.empty())
         return "it has no inputs";
     std::vector<bool> depends(g.tensors.size());
@@ -42,6 +46,9 @@ std::string why_not_batched(const graph &network) {
         const auto keeps_rows = facts_of(g, n).rows;
         if (!keeps_rows || !keeps_rows(node_rows(g, n, depends)))
             return node_text(g, i) + " is not known to keep the rows of a batch apart";
+        if (groups[i].size != 0 && !groups[i].is_by_channel)
+            return node_text(g, i) + " is computed in groups of " + std::to_string(groups[i].size) +
+                   " elements, which a row does not fill";
         for (const int t : n.outputs) {
             if (t < 0)
                 continue;

@@ -99,6 +99,25 @@ TEST(ArmProfiles, the_delegate_leaves_a_bias_along_another_dimension) {
     }
 }
 
+/// A group of elements that begins in one row and ends in the next would give a row other codes in another batch; groups of channels
+/// do not.
+TEST(ArmProfiles, groups_across_rows_keep_a_network_from_batches) {
+    const auto why = [](const one_node &node, const std::string &profile) {
+        model::graph g = node.graph;
+        infer_shapes(g);
+        return model::why_not_batched(g, profile);
+    };
+    for (const dim_t count : {16, 20}) {
+        one_node node("QUANTIZE", "tflite");
+        node.input<std::int8_t>({1, count}, std::vector<std::int8_t>(static_cast<std::size_t>(count)), .25f);
+        node.output(data_type::u8, 1.f, 128);
+        EXPECT_EQ(why(node, x86), "");
+        const std::string reason = why(node, arm);
+        EXPECT_EQ(reason.find("groups of 16 elements") != std::string::npos, count == 20) << reason;
+    }
+    EXPECT_EQ(why(depthwise(5, 3), arm), "");
+}
+
 /// What is computed by place is joined to no other operator, unless no element lies behind a whole group.
 TEST(ArmProfiles, functions_by_place_stay_alone) {
     for (const dim_t columns : {5, 8}) {

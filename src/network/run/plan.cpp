@@ -170,8 +170,8 @@ public:
         return on_behalf_of(g_, i, [&] { return lower_under(under_, of(i)); });
     }
 
-    bool is_by_place(std::size_t i) {
-        return on_behalf_of(g_, i, [&] { return depends_on_place(under_, of(i)); });
+    element_groups broken_groups_of(std::size_t i) {
+        return on_behalf_of(g_, i, [&] { return broken_groups(under_, of(i)); });
     }
 
 private:
@@ -193,15 +193,12 @@ public:
     } parts;
 };
 
-/// Which nodes compute elements by their place, under a profile.
+/// Which nodes compute elements by their place, under a profile. They are joined to no others.
 std::vector<bool> nodes_by_place(const graph &g, const network_options &options) {
-    std::vector<bool> are(g.nodes.size());
-    if (options.profile.empty())
-        return are;
-    packed_weights none;
-    node_lowerings lowerings(g, options, none, jobs::start::at_finish); // which does not come
-    for (std::size_t i = 0; i < are.size(); i++)
-        are[i] = lowerings.is_by_place(i);
+    const std::vector<element_groups> groups = broken_groups_of(g, options.profile);
+    std::vector<bool> are(groups.size());
+    std::transform(groups.begin(), groups.end(), are.begin(),
+                   [](const element_groups &e) { return e.size != 0; });
     return are;
 }
 
@@ -257,6 +254,19 @@ void check_memory(std::size_t limit, std::size_t weights, const memory_plan &m) 
 }
 
 } // namespace
+
+std::vector<element_groups> broken_groups_of(const graph &g, const std::string &profile) {
+    std::vector<element_groups> groups(g.nodes.size());
+    if (profile.empty())
+        return groups;
+    network_options options;
+    options.profile = profile;
+    packed_weights none;
+    node_lowerings lowerings(g, options, none, jobs::start::at_finish); // which does not come
+    for (std::size_t i = 0; i < groups.size(); i++)
+        groups[i] = lowerings.broken_groups_of(i);
+    return groups;
+}
 
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "network/graph/file.hpp"
+#include "network/lower/lowering.hpp"
 #include "network/lower/step.hpp"
 #include "network/rewrites.hpp"
 #include "octet/network.hpp"
@@ -27,6 +28,10 @@ struct plan {
 /// buffers. Sizes are those of the graph; of `options` all else counts. Throws octet::error, and what `options.progress` throws.
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights);
+
+/// For each node of a graph the groups of elements that a profile computes otherwise than what lies behind the last whole one; of
+/// size 0 where all elements have one code, and without a profile.
+std::vector<element_groups> broken_groups_of(const graph &g, const std::string &profile);
 
 /// Nodes that cannot be lowered, by their numbers, with the sentences that say why, among those that passes leave of a graph. Throws
 /// octet::error where a pass fails.
