@@ -99,6 +99,7 @@ std::int64_t axis_of(const ort_graph &g, int dq) {
 
 bool moved_node::pass(passing_kind kind) {
     switch (kind) {
+    case passing_kind::unknown:
     case passing_kind::none:
         return false;
     case passing_kind::broadcast:
