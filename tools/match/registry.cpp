@@ -201,7 +201,8 @@ constexpr evidence known[] = {
      "XNNPACK 75db3c09 on Arm (`src/xnnpack/requantization.h`), products of u8 codes and MUL", false,
      "vectors computed by XNNPACK for AArch64 (`litert_ops.json`, `litert_arm64_ops.json`)"},
     {"ruy_2step",
-     "ruy 2af88863 on x86 with AVX (`ruy/kernel_avx*.cc`), LiteRT's products that are not delegated; LiteRT's own "
+     "ruy 2af88863 on x86 with AVX (`ruy/kernel_avx*.cc`), LiteRT's products that are not delegated; "
+     "LiteRT's own "
      "kernels in vectors of AArch64",
      false, "vectors computed by LiteRT's kernels (`litert_ops.json`, `litert_arm64_ops.json`)"},
     {"half_away_1step", "none of the runtimes named in these pages", false},

@@ -2,7 +2,7 @@
 
 // What one part of the library finds out about a node and tells a later part. Attributes are the file's own
 // words; a mark has a field here, so that no file can set one, and a saved plan has those that steps read
-// (saved/marks.cpp).
+// (saved/plan.fbs).
 
 #include <optional>
 #include <tuple>
