@@ -16,8 +16,6 @@ bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front()
 
 std::string why_not_batched(const graph &network, const std::string &profile) {
     const graph g = source_of(network); // a saved plan's own operators are fused
-    const std::vector<element_groups> groups =
-        broken_groups_of(g, network.saved ? network.saved->profile : profile);
     if (g.inputs.empty())
         return "it has no inputs";
     std::vector<bool> depends(g.tensors.size());
@@ -33,6 +31,8 @@ std::string why_not_batched(const graph &network, const std::string &profile) {
     for (const tensor &t : g.tensors)
         if (t.is_variable && !t.is_constant)
             return "it has a state, tensor '" + t.name + "'";
+    const std::vector<element_groups> groups = // of tensors whose sizes are all known
+        broken_groups_of(g, network.saved ? network.saved->profile : profile);
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         const auto is_computed = [&](int t) { return t >= 0 && depends[static_cast<std::size_t>(t)]; };
