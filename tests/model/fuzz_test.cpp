@@ -343,6 +343,32 @@ TEST(Fuzz, SavedSlicesWhoseEndWrapsAreRefused) {
     }
 }
 
+/// Factors by which no image is resized, where a policy derives the factor from sizes.
+TEST(Fuzz, SavedResizesByFactorsThatAreNoneAreRefused) {
+    onnx_builder m;
+    m.input<std::uint8_t>("x", {1, 1, 4, 4});
+    const std::string sizes = m.constant<std::int64_t>("sizes", {2}, {2, 2});
+    onnx::NodeProto &resize = m.node("Resize", {"x", "", "", sizes}, {"y"});
+    onnx_builder::set(resize, "axes", onnx_builder::dims{2, 3});
+    onnx_builder::set(resize, "keep_aspect_ratio_policy", "not_larger");
+    m.output("y");
+    const bytes plan = saved_plan_of(m.finish());
+    using limits = std::numeric_limits<float>;
+    for (const float factor : {0.f, -.5f, limits::infinity(), limits::quiet_NaN()}) {
+        int changed = 0;
+        const bytes lying = changed_plan(plan, [&](saved::PlanT &p) {
+            for (const auto &node : p.nodes)
+                if (node->marks && node->marks->keeps_aspect) {
+                    node->marks->aspect_factor = factor;
+                    changed++;
+                }
+        });
+        EXPECT_EQ(changed, 1);
+        EXPECT_EQ(fuzz_network(model::read_network, lying.data(), lying.size()), fuzz_outcome::refused)
+            << factor;
+    }
+}
+
 /// Operators whose plans say that they have no inputs, or fewer than they need.
 TEST(Fuzz, SavedPlansOfNodesWithoutInputsAreRefused) {
     for (const fuzz_seed &seed : onnx_seeds()) {

@@ -133,14 +133,16 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
     std::vector<axis_sizes> axes;
     for (std::size_t i = 0; i < x.size(); i++)
         axes.push_back({x[i], y[i], f32(y[i]) / f32(x[i])});
-    for (std::size_t i = 0; i < scales.size(); i++) {
-        if (!(scales[i] > 0.f && std::isfinite(scales[i])))
-            refuse("a scale is " + std::to_string(scales[i]) + ", allowed: above 0, finite");
-        axes[resized[i]].scale = scales[i];
-    }
+    const auto set_scale = [&](std::size_t d, float scale) {
+        if (!(scale > 0.f && std::isfinite(scale)))
+            refuse("a scale is " + std::to_string(scale) + ", allowed: above 0, finite");
+        axes[d].scale = scale;
+    };
+    for (std::size_t i = 0; i < scales.size(); i++)
+        set_scale(resized[i], scales[i]);
     if (scales.empty() && l.marks().aspect_factor)
         for (const std::size_t d : kept_dims(l.integers("axes", {}), x.size()))
-            axes[d].scale = *l.marks().aspect_factor;
+            set_scale(d, *l.marks().aspect_factor);
     return axes;
 }
 
