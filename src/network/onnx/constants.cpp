@@ -166,9 +166,11 @@ private:
     /// No bytes for a file that is not there.
     const shared_bytes &external_file(const std::filesystem::path &location, const std::string &where) const {
         const auto [entry, is_new] = files_.mapped.emplace(location, shared_bytes());
+        if (!is_new) // a file may have the data of thousands of constants
+            return entry->second;
         std::error_code failure;
         const std::filesystem::path path = std::filesystem::canonical(files_.directory / location, failure);
-        if (!is_new || failure || !std::filesystem::is_regular_file(path, failure))
+        if (failure || !std::filesystem::is_regular_file(path, failure))
             return entry->second;
         if (std::none_of(files_.allowed.begin(), files_.allowed.end(),
                          [&](const std::filesystem::path &d) { return is_inside(path, d); }))
