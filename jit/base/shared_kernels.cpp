@@ -37,12 +37,12 @@ public:
     /// Null where it could not be made.
     void end(const name &wanted, const std::shared_ptr<const void> &made) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (made) {
-            if (kernels_.size() >= crowd_)
-                drop_those_gone();
-            kernels_.insert_or_assign(wanted, made);
-        }
-        being_made_.end(wanted);
+        being_made_.end(wanted); // first: the table may find no memory
+        if (!made)
+            return;
+        if (kernels_.size() >= crowd_)
+            drop_those_gone();
+        kernels_.insert_or_assign(wanted, made);
     }
 
 private:
