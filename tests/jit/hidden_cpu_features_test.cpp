@@ -1,7 +1,10 @@
 // What a program is told of the CPU when features are hidden from it (tests/onnxruntime/levels.cjs): the words of CPUID, and the
-// instruction as a signal's handler executes it. Here CPUID itself does not fault.
+// instruction as a signal's handler executes it. No signal comes here.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
 
 #include <xbyak/xbyak_util.h>
 
@@ -70,7 +73,9 @@ TEST(HiddenCpuFeatures, AreMissingFromTheInstructionsAnswer) {
     constexpr const char *hidden = "avx2,avx512,vnni,amx";
     for (const std::uint32_t leaf : {0u, 7u}) { // they do not tell which core has answered
         ucontext_t context = interrupted_at(cpuid, leaf, 0);
-        ASSERT_TRUE(cpuid_execute(&context, hidden));
+        const int is_executed = cpuid_execute(&context, hidden);
+        cpuid_let_work(1); // on CPUs that can let it fault, it does by now
+        ASSERT_TRUE(is_executed);
         unsigned expected[cpuid_registers];
         Xbyak::util::Cpu::getCpuidEx(leaf, 0, expected);
         cpuid_hide(hidden, leaf, 0, expected);
@@ -80,7 +85,9 @@ TEST(HiddenCpuFeatures, AreMissingFromTheInstructionsAnswer) {
         EXPECT_EQ(r[REG_RCX], static_cast<greg_t>(expected[cpuid_ecx]));
         EXPECT_EQ(r[REG_RDX], static_cast<greg_t>(expected[cpuid_edx]));
         EXPECT_EQ(r[REG_RIP], reinterpret_cast<greg_t>(cpuid + sizeof cpuid));
-        EXPECT_EQ(r[REG_RBX] & 0x20, leaf == 7 ? 0 : r[REG_RBX] & 0x20);
+        if (leaf == 7) {
+            EXPECT_EQ(r[REG_RBX] & 0x20, 0) << "avx2";
+        }
     }
 }
 

@@ -17,8 +17,9 @@ static const char *hidden = "";
 static sigaction_function *set_handler;
 static struct sigaction theirs; /* the program's own handler of other faults */
 
+/* A fault of an address is none of CPUID's, and the instruction may be what cannot be read. */
 static void on_fault(int number, siginfo_t *info, void *context) {
-    if (cpuid_execute(context, hidden))
+    if (info->si_code == SI_KERNEL && cpuid_execute(context, hidden))
         return;
     if (theirs.sa_flags & SA_SIGINFO)
         theirs.sa_sigaction(number, info, context);
