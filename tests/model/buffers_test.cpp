@@ -140,7 +140,6 @@ TEST(NetworkBuffers, LargeBiasesMakeNoKernelWhileTheNetworkRuns) {
 one_node node_of_floats(const char *op, const std::vector<dims> &inputs, const char *name = "",
                         const attribute &value = {}) {
     one_node n(op);
-    n.set("opset", std::int64_t{17});
     if (*name != 0)
         n.set(name, value);
     for (const dims &d : inputs)
