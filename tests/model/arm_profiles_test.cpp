@@ -1,5 +1,6 @@
-// LiteRT's profiles of AArch64: what depends on the place of an element, on the compiler and on the first core; that files run under them.
-// Expected codes are worked out from the formulas by hand; the vectors of the runtime itself are replayed in check_vectors_test.cpp.
+// LiteRT's profiles of AArch64: what depends on the place of an element, on the compiler and on the first
+// core; that files run under them. Expected codes are worked out from the formulas by hand; the vectors of
+// the runtime itself are replayed in check_vectors_test.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 
 #include "model/one_node.hpp"
 #include "octet/profile.hpp"
+#include "support/expect_error.hpp"
 #include "support/paths.hpp"
 
 namespace octet::tests {
@@ -19,15 +21,6 @@ namespace fs = std::filesystem;
 
 const char *const x86 = "litert-2026.08-x86", *const arm = "litert-2026.08-arm64",
                   *const gcc = "litert-2026.08-arm64-gcc", *const a53 = "litert-2026.08-arm64-a53";
-
-std::string message_of(const std::function<void()> &f) {
-    try {
-        f();
-    } catch (const error &e) {
-        return e.what();
-    }
-    return "";
-}
 
 network prepared(const one_node &node, const std::string &profile, bool fusion = true) {
     model::graph g = node.graph;
@@ -47,7 +40,8 @@ std::vector<T> codes_under(const std::string &profile, const one_node &node, boo
     return net.output(0).as<T>();
 }
 
-/// A quarter of -2 and of 2 is a half. Whole groups of 16 elements take it up, TFLite and what is left behind them away from 0.
+/// A quarter of -2 and of 2 is a half. Whole groups of 16 elements take it up, TFLite and what is left behind
+/// them away from 0.
 TEST(ArmProfiles, QUANTIZE_rounds_by_groups_of_16) {
     for (const std::size_t count : {7, 16, 20, 35}) {
         one_node node("QUANTIZE", "tflite");
@@ -64,7 +58,8 @@ TEST(ArmProfiles, QUANTIZE_rounds_by_groups_of_16) {
     }
 }
 
-/// One tap, so that each product is a code; the bias is quantized along dimension 3, as the delegate does not want it.
+/// One tap, so that each product is a code; the bias is quantized along dimension 3, as the delegate does not
+/// want it.
 one_node depthwise(dim_t channels, int bias_axis) {
     one_node node("DEPTHWISE_CONV_2D", "tflite");
     node.set("activation", std::string("NONE")).set("padding", std::string("VALID"));
@@ -80,7 +75,8 @@ one_node depthwise(dim_t channels, int bias_axis) {
     return node.output(data_type::s8, 1.f);
 }
 
-/// Delegated, halves go to even: -0.5 and 0.5 are 0. Left to LiteRT they go away from 0, on AArch64 up in whole groups of 8 channels.
+/// Delegated, halves go to even: -0.5 and 0.5 are 0. Left to LiteRT they go away from 0, on AArch64 up in
+/// whole groups of 8 channels.
 TEST(ArmProfiles, the_delegate_leaves_a_bias_along_another_dimension) {
     for (const dim_t channels : {5, 8, 19}) {
         const auto size = static_cast<std::size_t>(channels);
@@ -99,8 +95,8 @@ TEST(ArmProfiles, the_delegate_leaves_a_bias_along_another_dimension) {
     }
 }
 
-/// A group of elements that begins in one row and ends in the next would give a row other codes in another batch; groups of channels
-/// do not.
+/// A group of elements that begins in one row and ends in the next would give a row other codes in another
+/// batch; groups of channels do not.
 TEST(ArmProfiles, groups_across_rows_keep_a_network_from_batches) {
     const auto why = [](const one_node &node, const std::string &profile) {
         model::graph g = node.graph;
@@ -144,8 +140,8 @@ TEST(ArmProfiles, functions_by_place_stay_alone) {
     }
 }
 
-/// Two equal codes share a half. With 3 at a scale of 1/256, T = 65535, S = 196605 and r = f32(256 / 196605), whose product is
-/// 85.33: 85.
+/// Two equal codes share a half. With 3 at a scale of 1/256, T = 65535, S = 196605 and r = f32(256 / 196605),
+/// whose product is 85.33: 85.
 TEST(ArmProfiles, SOFTMAX_of_equal_codes_shares_equally) {
     for (const char *profile : {x86, arm, gcc})
         for (const dim_t count : {2, 3}) {
@@ -168,7 +164,7 @@ TEST(ArmProfiles, products_of_u8_codes_have_a_contract_but_on_little_cores) {
         .output(data_type::u8, 1.f);
     EXPECT_EQ(codes_under<std::uint8_t>(arm, node),
               (std::vector<std::uint8_t>{10})); // (15 + 24) / 4, rounded
-    const std::string message = message_of([&] { prepared(node, a53); });
+    const std::string message = test::refusal([&] { prepared(node, a53); });
     EXPECT_NE(message.find("profile litert-2026.08-arm64-a53 has no contract for FULLY_CONNECTED"),
               std::string::npos)
         << message;
@@ -195,7 +191,8 @@ std::vector<std::int8_t> shares_of_digits(const std::string &profile,
     return shares;
 }
 
-/// README's line on the repository's own file: 98.9 % of the digits are right, and shares differ from those of x86 by 1 at most.
+/// README's line on the repository's own file: 98.9 % of the digits are right, and shares differ from those
+/// of x86 by 1 at most.
 TEST(ArmProfiles, the_example_runs_under_all) {
     constexpr std::size_t header = 32, images = 360, classes = 10, size = 64;
     std::ifstream file(source_path("examples/digits/digits_test.bin"), std::ios::binary);
@@ -233,7 +230,7 @@ TEST(ArmProfiles, every_shared_file_runs_under_all) {
         for (const char *profile : {x86, arm, gcc, a53}) {
             network_options options;
             options.profile = profile;
-            EXPECT_EQ(message_of([&] { network(entry.path().string(), options).run(); }), "")
+            EXPECT_EQ(test::refusal([&] { network(entry.path().string(), options).run(); }), "")
                 << entry.path() << ' ' << profile;
         }
     }
