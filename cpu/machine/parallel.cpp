@@ -41,8 +41,8 @@ void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t g
     });
 }
 
-/// Neither runtime's workers survive a fork, and in the child a loop may wait for them for ever: where the parent has used
-/// them, loops of the child run in the calling thread.
+/// Neither runtime's workers survive a fork, and in the child a loop may wait for them for ever: where the
+/// parent has used them, loops of the child run in the calling thread.
 class runtime_workers {
 public:
     static bool are_lost() { return lost_.load(std::memory_order_relaxed); }

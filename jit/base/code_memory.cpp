@@ -28,7 +28,8 @@ constexpr std::size_t alignment = 64, file_bytes = std::size_t{1} << 20;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-/// Whether a file may be as large. The limit counts for files in memory too, and the system ends a process that oversteps it.
+/// Whether a file may be as large. The limit counts for files in memory too, and the system ends a process
+/// that oversteps it.
 bool is_within_limit(std::size_t bytes) {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&

@@ -1,4 +1,5 @@
-// Reads cpuid, and tries whether generated code can run at all. The system is asked for tile registers when they are wanted.
+// Reads cpuid, and tries whether generated code can run at all. The system is asked for tile registers when
+// they are wanted.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/base/cpu_features.hpp"
 

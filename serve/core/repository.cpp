@@ -224,8 +224,8 @@ repository::versions_of_one repository::entries(const std::string &name) const {
     return it == models_.end() ? versions_of_one() : it->second;
 }
 
-/// The signature of a model's file and, for .onnx, of the files beside it that may be its data. A folder is read once in each look:
-/// it may hold a thousand models.
+/// The signature of a model's file and, for .onnx, of the files beside it that may be its data. A folder is
+/// read once in each look: it may hold a thousand models.
 std::string repository::signature_with_data(const std::string &file) {
     const fs::path path = file;
     const std::string own = signature_of(path);

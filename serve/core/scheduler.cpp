@@ -90,9 +90,9 @@ void scheduler::close(const std::shared_ptr<job_queue> &queue) {
     wake_.notify_all(); // its jobs wait for no others now
 }
 
-/// Of a server with a thousand models, few queues are active, and only those are looked through. A queue in which nothing waits or
-/// runs is at rest, or over if it is closed: then its executor is handed out, because what frees a model's memory should not do so
-/// under the lock.
+/// Of a server with a thousand models, few queues are active, and only those are looked through. A queue in
+/// which nothing waits or runs is at rest, or over if it is closed: then its executor is handed out, because
+/// what frees a model's memory should not do so under the lock.
 std::shared_ptr<executor> scheduler::settle(job_queue &queue) {
     if (waiting_ == 0 && busy_ == 0)
         idle_.notify_all();

@@ -1,6 +1,7 @@
 // The front of softmax: five arithmetics that share a shape. tflite rules are gemmlowp's fixed point,
-// ort_f32, the xnnpack rules and ruy_2step are ONNX Runtime's and LiteRT's tables of exponentials, the f32 rules are oneDNN's function of
-// reals. All but the last define the destination's rounding themselves, so they take no post-ops.
+// ort_f32, the xnnpack rules and ruy_2step are ONNX Runtime's and LiteRT's tables of exponentials, the f32
+// rules are oneDNN's function of reals. All but the last define the destination's rounding themselves, so
+// they take no post-ops.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/softmax.hpp"
 

@@ -1,4 +1,5 @@
-// A list of all guards behind a mutex of its own, and the three functions that the system calls around a fork.
+// A list of all guards behind a mutex of its own, and the three functions that the system calls around a
+// fork.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/fork_guard.hpp"
 
@@ -42,7 +43,8 @@ public:
     }
 
 private:
-    /// The list's own mutex too is held only while all others are tried: guards come and go under others' locks.
+    /// The list's own mutex too is held only while all others are tried: guards come and go under others'
+    /// locks.
     void before_fork() {
         using clock = std::chrono::steady_clock;
         for (const auto end = clock::now() + longest_wait;;) {

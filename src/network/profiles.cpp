@@ -1,4 +1,5 @@
-// Which row of the table (profile_rows.hpp) counts for a node of a network, and what its lowering becomes by it.
+// Which row of the table (profile_rows.hpp) counts for a node of a network, and what its lowering becomes by
+// it.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/profiles.hpp"
 
@@ -162,8 +163,8 @@ profile profile_of(const runtime &r) {
 
 namespace {
 
-/// The runtime with a substitute. Each pair is made once and stays, since plans point to it; find_profile bounds how many
-/// there can be.
+/// The runtime with a substitute. Each pair is made once and stays, since plans point to it; find_profile
+/// bounds how many there can be.
 const runtime &paired(const runtime &first, const runtime *substitute) {
     static std::mutex mutex;
     static const fork_guard at_fork(mutex);

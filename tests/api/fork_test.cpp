@@ -1,5 +1,5 @@
-// A process that forks while its threads make primitives: each child makes the same primitives, and waits for no lock that
-// a thread held which it does not have.
+// A process that forks while its threads make primitives: each child makes the same primitives, and waits for
+// no lock that a thread held which it does not have.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -102,8 +102,8 @@ TEST(Fork, a_guarded_mutex_is_free_in_the_child) {
     mutex.unlock();
 }
 
-/// The list of guards has one order, threads may nest in any: a fork that waited for one mutex with another in its hands would
-/// wait for ever in one of both cases.
+/// The list of guards has one order, threads may nest in any: a fork that waited for one mutex with another
+/// in its hands would wait for ever in one of both cases.
 TEST(Fork, the_order_in_which_mutexes_nest_does_not_matter) {
     if (!threads_may_fork)
         GTEST_SKIP() << "not under the thread sanitizer";

@@ -41,7 +41,8 @@ TEST_F(CheckSharedTest, LitertOperators) {
     }
 }
 
-/// LiteRT of AArch64 as Clang and GCC compile it, at every level. Little cores have another product of u8 codes, which is refused.
+/// LiteRT of AArch64 as Clang and GCC compile it, at every level. Little cores have another product of u8
+/// codes, which is refused.
 TEST_F(CheckSharedTest, LitertOperatorsOfArm) {
     for (const cpu_isa level : get_available_cpu_isas()) {
         options opt;

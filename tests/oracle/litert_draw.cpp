@@ -369,8 +369,8 @@ void drawing::draw_prelu(one_operator &o) {
     o.is_constant = {false, true};
 }
 
-/// DEPTHWISE_CONV_2D or TRANSPOSE_CONV; of s8 each output channel with its scale. The delegate leaves those whose bias is quantized along
-/// another dimension than 0.
+/// DEPTHWISE_CONV_2D or TRANSPOSE_CONV; of s8 each output channel with its scale. The delegate leaves those
+/// whose bias is quantized along another dimension than 0.
 void drawing::draw_product(one_operator &o) {
     const bool is_depthwise = r.chance(60);
     o.op = is_depthwise ? "DEPTHWISE_CONV_2D" : "TRANSPOSE_CONV";

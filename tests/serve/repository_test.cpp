@@ -263,7 +263,8 @@ TEST(serve_repository, the_folder_is_watched) {
     EXPECT_EQ(status_of(c, "digits", "3"), 200);
 }
 
-/// Seconds to look at that many files in one folder, which are no models but might have data beside them: the least of three.
+/// Seconds to look at that many files in one folder, which are no models but might have data beside them: the
+/// least of three.
 double seconds_to_look(int count) {
     const folder f;
     for (int i = 0; i < count; i++)

@@ -308,7 +308,8 @@ TEST(serve_scheduler, a_closed_queue_runs_what_waits_and_frees_the_model) {
         std::this_thread::yield();
 }
 
-/// Seconds for some jobs, one after the other: the least of three series, since the machine may do other things.
+/// Seconds for some jobs, one after the other: the least of three series, since the machine may do other
+/// things.
 double seconds_for_jobs(scheduler &s, const std::shared_ptr<job_queue> &queue) {
     double least = 1e9;
     for (int series = 0; series < 3; series++) {

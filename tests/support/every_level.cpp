@@ -1,5 +1,5 @@
-// Linked into a test program, the machine has every level from its start on, those that it lacks by name alone
-// (cpu/machine/isa.hpp): what a program takes for the highest level is not the highest one.
+// Linked into a test program, the machine has every level from its start on, those that it lacks by name
+// alone (cpu/machine/isa.hpp): what a program takes for the highest level is not the highest one.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/isa.hpp"
 

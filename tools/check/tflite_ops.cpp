@@ -71,8 +71,9 @@ std::vector<tensor_record> outputs_under(const std::string &profile, const opera
     return r.outputs;
 }
 
-/// Whose outputs a case holds, each with the profile that gives them. Cases of LiteRT's default runtime say which of its
-/// kernels made them, and may have a second output where AArch64 gives other codes. It is of a build without contraction.
+/// Whose outputs a case holds, each with the profile that gives them. Cases of LiteRT's default runtime say
+/// which of its kernels made them, and may have a second output where AArch64 gives other codes. It is of a
+/// build without contraction.
 std::vector<operator_case::expectation> expectations_of(const json_value &c, const operator_record &r,
                                                         const options &opt) {
     if (!c.has("path"))

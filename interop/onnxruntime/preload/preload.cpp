@@ -127,7 +127,8 @@ struct provider_options {
     }
 };
 
-/// Tells `octet preload` that a session came by. One that does not get the provider has its own line on stderr, or an error.
+/// Tells `octet preload` that a session came by. One that does not get the provider has its own line on
+/// stderr, or an error.
 void report() {
     if (const char *path = std::getenv("OCTET_ONNXRUNTIME_REPORT"))
         if (const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); file >= 0) {
@@ -152,7 +153,8 @@ const void *const *find_device(table functions, const void *env) {
     return found == end ? nullptr : found;
 }
 
-/// As `find_device`; the provider is registered where the program has not done it, also after an environment was made anew.
+/// As `find_device`; the provider is registered where the program has not done it, also after an environment
+/// was made anew.
 const void *const *registered_device(table functions, void *env) {
     static std::mutex mutex; // this library has nothing of Octet's, no fork_guard either
     const std::lock_guard<std::mutex> lock(mutex);

@@ -160,7 +160,8 @@ void tensor_buffers::make_own(int t) {
     }
 }
 
-/// Nodes that write nothing are gone by now: to others, a tensor without elements is a special case that none of them has.
+/// Nodes that write nothing are gone by now: to others, a tensor without elements is a special case that none
+/// of them has.
 void tensor_buffers::need_elements(int t) const {
     const tensor &described = g_.tensors.at(at(t));
     if (element_count(described.dims) == 0)

@@ -100,8 +100,8 @@ evaluator limited(std::size_t limit) {
     };
 }
 
-/// Where a size is 0, as that of the past in a decoder's first run, there is nothing to compute for tensors without elements: only
-/// nodes stay from which others follow.
+/// Where a size is 0, as that of the past in a decoder's first run, there is nothing to compute for tensors
+/// without elements: only nodes stay from which others follow.
 void drop_empty_results(graph &g) {
     const auto is_empty = [&](int t) { return t >= 0 && element_count(g.tensors[at(t)].dims) == 0; };
     if (std::none_of(g.nodes.begin(), g.nodes.end(), [&](const node &n) {

@@ -1,5 +1,5 @@
-// A program that LD_PRELOAD gives liboctet_onnxruntime_preload, and that registers or names the provider itself. Here the library is
-// opened and its table taken, which is what a program calls.
+// A program that LD_PRELOAD gives liboctet_onnxruntime_preload, and that registers or names the provider
+// itself. Here the library is opened and its table taken, which is what a program calls.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -31,7 +31,8 @@ protected:
             *reinterpret_cast<get_base>(dlsym(library_, "OrtGetApiBase"))());
     }
 
-    /// Parts of a session that Octet computes. The session is made by the library's table, with these devices of the program's.
+    /// Parts of a session that Octet computes. The session is made by the library's table, with these devices
+    /// of the program's.
     std::ptrdiff_t taken(const std::vector<const void *> &devices = {}) const {
         const onnxruntime::runtime &ort = *ort_;
         void *const env = host::get()->env(), *options = nullptr, *made = nullptr;

@@ -87,8 +87,8 @@ primitive_attr tflite_sum(const linear_codes &x, const linear_codes &y, std::int
     return attr;
 }
 
-/// The sum of codes as they are, times a factor, plus a number that holds both zero points: f32 throughout, rounded last. Contracted,
-/// product and sum are one operation.
+/// The sum of codes as they are, times a factor, plus a number that holds both zero points: f32 throughout,
+/// rounded last. Contracted, product and sum are one operation.
 primitive_attr xnnpack_sum(const linear_codes &x, const linear_codes &y, std::int64_t count, bool divides,
                            bool is_contracted) {
     const auto n = static_cast<float>(count), zero_point = static_cast<float>(y.zero_point);
@@ -146,7 +146,8 @@ template <algorithm alg> std::unique_ptr<step> extreme(const lowering &l) {
                     {{OCTET_ARG_SRC, l.input_buffer(0)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-/// LiteRT's SUM, in f32: the sum of codes as they are times k, plus b; then a half goes away from zero, then comes the zero point.
+/// LiteRT's SUM, in f32: the sum of codes as they are times k, plus b; then a half goes away from zero, then
+/// comes the zero point.
 class litert_sum final : public loop_step {
 public:
     litert_sum(buffer src, buffer dst, const merged_dims &dims, float k, float b, bool is_contracted,
@@ -207,7 +208,8 @@ std::unique_ptr<step> lower_litert_sum(const lowering &l) {
                                         dims, k, b, contracts(elementwise_rule(l)), y.zero_point);
 }
 
-/// LiteRT's MEAN over height and width: the sum of codes as they are, rescaled, plus a number that holds both zero points.
+/// LiteRT's MEAN over height and width: the sum of codes as they are, rescaled, plus a number that holds both
+/// zero points.
 std::unique_ptr<step> lower_litert_mean(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     const linear_codes x = per_tensor(src, "input 0"), y = per_tensor(dst, "the output");
