@@ -472,7 +472,8 @@ constexpr row onnx_float_elements_rows[] = {
     comparison_row<std::less<>>("Less", numbers::less).transposed(passing_kind::broadcast),
     comparison_row<std::less_equal<>>("LessOrEqual", numbers::less_or_equal)
         .transposed(passing_kind::broadcast),
-    function_row("Log").transposed(passing_kind::elements),
+    row("Log", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+        .transposed(passing_kind::elements),
     row("Mul", 2, arithmetic<std::multiplies<>, algorithm::binary_mul>, shape::binary, rows::broadcast)
         .part(fusion_part::operand)
         .commutative()
@@ -503,7 +504,8 @@ constexpr row onnx_float_elements_rows[] = {
     row("Sign", 1, lower_function<sign>, shape::same, rows::first_input).transposed(passing_kind::elements),
     row("Sin", 1, lower_float_function, shape::same, rows::first_input_in_groups)
         .transposed(passing_kind::elements),
-    function_row("Softplus").transposed(passing_kind::elements),
+    row("Softplus", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+        .transposed(passing_kind::elements),
     function_row("Softsign").transposed(passing_kind::elements),
     function_row("Sqrt").part(pointwise).known_numbers(numbers::sqrt).transposed(passing_kind::elements),
     row("Sub", 2, arithmetic<std::minus<>, algorithm::binary_sub>, shape::binary, rows::broadcast)

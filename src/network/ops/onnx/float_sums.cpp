@@ -1,4 +1,4 @@
-// ReduceMean, ReduceSum and ReduceL2 in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
+// ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
 // lanes, rows one after the other, or four rows at a time. Plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

@@ -51,7 +51,7 @@ constexpr row onnx_replaced_rows[] = {
         .dims_from(0)
         .known_numbers(numbers::non_zero),
     row("QAttention", {5, 9}).in(domains::microsoft),
-    row("Selu", 1, nullptr, shape::same, rows::first_input).transposed(passing_kind::elements),
+    row("Selu", 1, nullptr, shape::same, rows::first_input_in_groups).transposed(passing_kind::elements),
     row("Shape", 1, nullptr, shape::shape_of, rows::never)
         .int64()
         .known_from_dims(numbers::shape)
