@@ -263,30 +263,6 @@ TEST(serve_repository, the_folder_is_watched) {
     EXPECT_EQ(status_of(c, "digits", "3"), 200);
 }
 
-/// Seconds to look at that many files in one folder, which are no models but might have data beside them: the
-/// least of three.
-double seconds_to_look(int count) {
-    const folder f;
-    for (int i = 0; i < count; i++)
-        f.write(std::to_string(i) + ".onnx", "nothing");
-    serve::scheduler s(1);
-    serve::metrics m;
-    serve::repository r(s, m, [](bool, const std::string &) {});
-    r.open(f.path.string());
-    EXPECT_EQ(r.index().size(), static_cast<std::size_t>(count));
-    double least = 1e9;
-    for (int i = 0; i < 3; i++) {
-        const auto start = serve::clock::now();
-        r.scan(false);
-        least = std::min(least, std::chrono::duration<double>(serve::clock::now() - start).count());
-    }
-    return least;
-}
-
-TEST(serve_repository, a_look_at_ten_times_the_models_takes_ten_times_as_long) {
-    EXPECT_LT(seconds_to_look(3000), 40 * seconds_to_look(300));
-}
-
 TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());
