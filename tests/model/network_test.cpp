@@ -401,7 +401,7 @@ bytes generic(BuiltinOperator op, const tflite_builder::dims &src, const tflite_
 TEST(NetworkRefuses, MalformedNodes) {
     EXPECT_REFUSAL(generic(format::BuiltinOperator_RESHAPE, {2, 3}, {5}),
                    "differ in their number of elements");
-    EXPECT_REFUSAL(generic(format::BuiltinOperator_RESHAPE, {0, 3}, {0}), "no elements");
+    EXPECT_REFUSAL(generic(format::BuiltinOperator_PAD, {0}, {1}, {{0, 1}}), "no elements");
     EXPECT_REFUSAL(generic(format::BuiltinOperator_TRANSPOSE, {2, 3}, {3, 2}, {{0, 0}}), "not a permutation");
     EXPECT_REFUSAL(generic(format::BuiltinOperator_TRANSPOSE, {2, 3}, {3, 2}, {{1, 2}}), "not a permutation");
     EXPECT_REFUSAL(generic(format::BuiltinOperator_TRANSPOSE, {2, 3}, {3, 2}), "has 1 inputs, allowed: 2");

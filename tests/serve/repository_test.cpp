@@ -83,6 +83,7 @@ TEST(serve_repository, models_come_change_and_go) {
 TEST(serve_repository, models_have_the_profile_of_the_server_or_their_own) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());
+    f.write("digits/config.json", R"({"max_batch_size": 64})");
     f.write("own/1/model.tflite", digits_bytes());
     f.write("own/config.json", R"({"max_batch_size": 64, "profile": "litert-2026.08-arm64"})");
     serve::server_options o = of_folder(f);

@@ -88,7 +88,8 @@ def profile(net: Network, *values: ArrayLike, repeat: int = 10, progress: bool =
     if not progress:
         return _profile_of(*net._profile(inputs, repeat))
     bar = progress_bar(True, repeat, "run")
-    nodes, runs = [], []
+    nodes: List[Dict[str, Any]] = []
+    runs = []
     for _ in range(repeat):
         nodes, seconds = net._profile(inputs, 1)
         runs.append(seconds)
