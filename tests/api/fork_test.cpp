@@ -20,8 +20,8 @@ using namespace octet;
 
 namespace {
 
-#ifdef __SANITIZE_THREAD__
-constexpr bool threads_may_fork = false; // the sanitizer holds locks of its own
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool threads_may_fork = false; // sanitizers hold locks of their own
 #else
 constexpr bool threads_may_fork = true;
 #endif
@@ -79,7 +79,7 @@ private:
 
 TEST(Fork, a_child_makes_what_threads_of_its_parent_were_making) {
     if (!threads_may_fork)
-        GTEST_SKIP() << "not under the thread sanitizer";
+        GTEST_SKIP() << "not under sanitizers, which hold locks of their own";
     const threads_that_make others;
     for (int i = 0; i < 100; i++)
         ASSERT_TRUE(child_ends([] {
@@ -106,7 +106,7 @@ TEST(Fork, a_guarded_mutex_is_free_in_the_child) {
 /// in its hands would wait for ever in one of both cases.
 TEST(Fork, the_order_in_which_mutexes_nest_does_not_matter) {
     if (!threads_may_fork)
-        GTEST_SKIP() << "not under the thread sanitizer";
+        GTEST_SKIP() << "not under sanitizers, which hold locks of their own";
     std::mutex first, second;
     const fork_guard of_first(first), of_second(second);
     for (const bool is_reversed : {false, true}) {

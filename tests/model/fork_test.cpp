@@ -17,7 +17,7 @@ namespace octet::tests {
 namespace {
 
 TEST(NetworkFork, AChildLoadsAndResizesNetworks) {
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "the sanitizer holds locks of its own";
 #endif
     constexpr unsigned longest_seconds = 30;

@@ -144,7 +144,8 @@ void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {
     if (size != size_in_bytes())
         refuse("tensor " + text() + " takes " + std::to_string(size_in_bytes()) + " bytes, given are " +
                std::to_string(size));
-    std::memcpy(data(), bytes, size);
+    if (size != 0) // of no elements, nothing lies anywhere
+        std::memcpy(data(), bytes, size);
 }
 
 void tensor_view::copy_from(const std::int64_t *values, std::size_t count) const {
@@ -162,7 +163,8 @@ void tensor_view::copy_from(const void *values, octet::data_type type, std::size
     check_count(count);
     if (type == data_type() || type != octet::data_type::f32 || !stands_for_reals()) {
         check_type(type);
-        std::memcpy(data(), values, size_in_bytes());
+        std::copy_n(reinterpret_cast<const std::byte *>(values), size_in_bytes(),
+                    static_cast<std::byte *>(data()));
         return;
     }
     need_one_scale("codes");
@@ -173,7 +175,8 @@ void tensor_view::copy_from(const void *values, octet::data_type type, std::size
 void tensor_view::copy_to(void *values, octet::data_type type) const {
     if (type == data_type() || type != octet::data_type::f32 || !stands_for_reals()) {
         check_type(type);
-        std::memcpy(values, data(), size_in_bytes());
+        std::copy_n(static_cast<const std::byte *>(data()), size_in_bytes(),
+                    reinterpret_cast<std::byte *>(values));
         return;
     }
     need_one_scale("real numbers");

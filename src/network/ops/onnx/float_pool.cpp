@@ -194,6 +194,9 @@ public:
         : src_(l.input_buffer(0, src)), dst_(l.output_buffer(dst)), planes_(src.dims()[0] * src.dims()[1]),
           axes_(std::move(axes)), order_(order),
           are_whole_in_order_(order == window_order::in_order && are_whole(axes_)) {
+        if (src.dims()[0] != dst.dims()[0] || src.dims()[1] != dst.dims()[1])
+            refuse("input " + to_text(src.dims()) + " and output " + to_text(dst.dims()) +
+                   " differ in images");
         if (const dim_t reach = axes_[2].reach();
             order == window_order::rows_first && (reach > most_columns || axes_[2].padded > most_columns))
             refuse("windows reach " + std::to_string(reach) + " columns; allowed are up to " +
