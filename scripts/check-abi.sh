@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares the C interface (include/octet/octet.h) with its committed description, src/network/c/octet.abi, and with what a library
+# Compares the C interface (include/octet/octet.h) with its committed description, network/c/octet.abi, and with what a library
 # exports: check-abi.sh [LIBRARY]. After a deliberate change, check-abi.sh --update writes the description anew.
 #
 # The description is of a library that has an empty definition of each function in the header, compiled as C: it depends on the
@@ -8,7 +8,7 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
-header=include/octet/octet.h committed=src/network/c/octet.abi update=false
+header=include/octet/octet.h committed=network/c/octet.abi update=false
 if [ "${1-}" = --update ]; then
     update=true
     shift

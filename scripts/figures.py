@@ -11,7 +11,7 @@ Prints a table of figures that changes to the structure aim at, so that they are
                              most outside of HOMES, the files that are there to name them: its declaration, its row, its meaning, its
                              generated code, its contracts (`none` and `automatic` are no rules)
   files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's interface) counted apart; implementations
-                             (cpu, but for the list and the reference) and those who use it (src/network, the bench) are not counted
+                             (cpu, but for the list and the reference) and those who use it (network, the bench) are not counted
   convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp include, directly or not, in
                              src, cpu and jit: headers with the files that implement them; of the registry the header alone
   Xbyak outside jit          files to be compiled that include it, directly or not
@@ -37,7 +37,7 @@ HOMES = {
                   "jit/epilogue/post_ops.cpp"),
     "a level": ("include/octet/settings.hpp", "src/common/machine.hpp", "interop/onednn/library/settings.cpp", "tools/bench/limits.cpp",
                 "tools/bench/workload_onednn.cpp"),
-    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp", "src/network/profile_rows.hpp"),
+    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp", "network/tflite/profiles/rows.hpp"),
 }
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
@@ -49,7 +49,7 @@ def code_lines(text):
 
 
 # Those whose growth doc/notes/structure.md explains; interop/dnnl and src/compat were interop/onednn's before it.
-ROOMS = (("src/network/passes",), ("src/network/ops", "src/network/lower", "src/network/shapes", "src/network/graph"), ("interop/onnxruntime",), ("serve",),
+ROOMS = (("network/passes",), ("network/ops", "network/lower", "network/shapes", "network/graph"), ("interop/onnxruntime",), ("serve",),
          ("tools/match", "tools/base"), ("interop/python",), ("cpu", "jit"), ("interop/onednn", "interop/dnnl", "src/compat"))
 
 
@@ -86,7 +86,7 @@ def files_of_primitive(root, name):
     pattern = re.compile(rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
                          rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
     listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True, check=True)
-    users = ("src/network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
+    users = ("network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
     found = []
     for path in listed.stdout.splitlines():
         implements = path.startswith("cpu/") and not path.startswith(("cpu/ref/", "cpu/choice/"))

@@ -32,7 +32,7 @@ contact=$(sed -n 's/^set(CPACK_PACKAGE_CONTACT "\(.*\)")/\1/p' cmake/package.cma
     refuse "the contact in cmake/package.cmake is '$contact', which nobody reads"
 abi=0
 scripts/check-abi.sh >/dev/null || abi=$?
-[ $abi -eq 0 ] || [ $abi -eq 77 ] || refuse "the C interface differs from src/network/c/octet.abi"
+[ $abi -eq 0 ] || [ $abi -eq 77 ] || refuse "the C interface differs from network/c/octet.abi"
 [ $abi -ne 77 ] || echo "release.sh: abidw is missing, the C interface is not compared"
 [ $wrong -eq 0 ] || exit 1
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing the quantized network as .tflite and reading such a file back.
 
-Both go through src/network/tflite/tflite.fbs, the schema that Octet reads models with. Writing hands
+Both go through network/tflite/reader/tflite.fbs, the schema that Octet reads models with. Writing hands
 flatc a JSON text; reading uses the Python accessors that flatc generates: its JSON output would round floats.
 """
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-/// Slots of the tables of the schema (src/network/tflite/tflite.fbs), in the order of their fields.
+/// Slots of the tables of the schema (network/tflite/reader/tflite.fbs), in the order of their fields.
 const subgraphs_of_model = 2, tensors_of_subgraph = 0, shape = 0, quantization = 4, shape_signature = 7, quantized_dimension = 6;
 
 function accepted_by_browsers(model) {

@@ -399,7 +399,7 @@ function random_model(number, single_below = 4000) {
     return m;
 }
 
-/// The JSON of which flatc makes a file (src/network/tflite/tflite.fbs). `all_tensors`: every result is an output.
+/// The JSON of which flatc makes a file (network/tflite/reader/tflite.fbs). `all_tensors`: every result is an output.
 function json_of(m, all_tensors = false) {
     const codes = [...new Set(m.nodes.map((n) => n.op))], buffers = [{}];
     const buffer_of = (data) => data === null ? 0 : buffers.push({data: [...data]}) - 1;

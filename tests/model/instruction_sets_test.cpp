@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "network/ops/onnx/instruction_sets.hpp"
+#include "network/onnx/ops/instruction_sets.hpp"
 
 namespace octet::tests {
 namespace {

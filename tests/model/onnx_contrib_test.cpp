@@ -10,7 +10,7 @@
 
 #include "model/contrib_model.hpp"
 #include "model/onnx_builder.hpp"
-#include "network/passes/ort/transformers.hpp"
+#include "network/onnx/rewrites/transformers.hpp"
 #include "network/run/evaluate.hpp"
 #include "support/expect_error.hpp"
 

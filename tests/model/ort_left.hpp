@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/onnx_builder.hpp"
-#include "network/passes/ort/transformers.hpp"
+#include "network/onnx/rewrites/transformers.hpp"
 #include "network/run/evaluate.hpp"
 #include "octet/network.hpp"
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "model/onnx_builder.hpp"
-#include "network/passes/onnx/octet_operators.hpp"
-#include "network/passes/ort/transformers.hpp"
+#include "network/onnx/layouts/octet_operators.hpp"
+#include "network/onnx/rewrites/transformers.hpp"
 #include "network/run/evaluate.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "model/recurrent_models.hpp"
-#include "network/ops/tflite/integers.hpp"
+#include "network/tflite/ops/integers.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 

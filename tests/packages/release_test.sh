@@ -15,7 +15,7 @@ git config user.name test
 git config user.email test@example.org
 version=$(sed -n 's/^project(octet VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 # The state of the checkout counts, also where it is not committed.
-(cd "$source" && git ls-files -zco --exclude-standard -- scripts packaging cmake CMakeLists.txt CHANGELOG.md THIRD_PARTY.md include src/network/c |
+(cd "$source" && git ls-files -zco --exclude-standard -- scripts packaging cmake CMakeLists.txt CHANGELOG.md THIRD_PARTY.md include network/c |
     xargs -0 -I{} sh -c '[ ! -e "$1" ] || cp --parents "$1" "$2"' _ {} "$scratch/clone")
 
 # refused TEXT VERSION: the release must fail and say TEXT.

@@ -106,7 +106,7 @@ private:
 
 } // namespace
 
-// The sentences are those of src/network/graph/file.cpp, which reads networks.
+// The sentences are those of network/graph/file.cpp, which reads networks.
 std::vector<std::uint8_t> read_file(const std::string &path) {
     const input_file file(path);
     if (file.size() > most_bytes)

@@ -1,0 +1,79 @@
+// ONNX's networks, whose bytes are those of ONNX Runtime: its transformers come first (onnx/rewrites), then what
+// Octet's operators need of a graph (onnx/layouts).
+// SPDX-License-Identifier: Apache-2.0
+#include "network/onnx/ops/operators.hpp"
+#include "network/dialects/dialects.hpp"
+#include "network/passes/fusion.hpp"
+#include "network/onnx/layouts/layouts.hpp"
+#include "network/onnx/layouts/octet_operators.hpp"
+#include "network/onnx/layouts/quantization.hpp"
+#include "network/onnx/rewrites/sized_constants.hpp"
+#include "network/onnx/rewrites/transformers.hpp"
+#include "octet/network.hpp"
+#include "octet/onnx_graph.hpp"
+
+namespace octet::model {
+namespace {
+
+const operator_table &onnx_operators() {
+    static const operator_table rows{
+        onnx_attention_mask_operators,
+        onnx_block_product_operators,
+        onnx_choices_operators,
+        onnx_data_operators,
+        onnx_deconvolution_operators,
+        onnx_dot_operators,
+        onnx_elementwise_operators,
+        onnx_float_conv_operators,
+        onnx_float_elements_operators,
+        onnx_float_extremes_operators,
+        onnx_float_row_extremes_operators,
+        onnx_float_operands_operators,
+        onnx_float_powers_operators,
+        onnx_float_products_operators,
+        onnx_float_reductions_operators,
+        onnx_float_rows_operators,
+        onnx_float_sums_operators,
+        onnx_indices_operators,
+        onnx_lines_operators,
+        onnx_moving_operators,
+        onnx_normalization_operators,
+        onnx_pool_operators,
+        onnx_rearranging_operators,
+        onnx_replaced_operators,
+        onnx_resize_operators,
+        onnx_rms_normalization_operators,
+        onnx_values_operators,
+    };
+    return rows;
+}
+
+rewrite_history prepare_onnx(graph &g, const network_options &options, const evaluator &evaluate) {
+    const sized_constants from_sizes = take_sized_constants(g);
+    rewrite_history done = transform_as_onnx_runtime(g, evaluate, from_sizes, options.qdq_is_int8_allowed);
+    use_octet_operators(g, evaluate);
+    note_quantization(g);
+    if (!options.rows_alike)
+        note_single_rows(g);
+    return done;
+}
+
+constexpr dialect described_onnx() {
+    dialect d;
+    d.name = "onnx";
+    d.operators = onnx_operators;
+    d.operator_name = onnx_operator;
+    d.complete = complete_onnx_graph;
+    d.infers_all = true;
+    d.quantization = onnxruntime_rule;
+    d.prepare = prepare_onnx;
+    d.assign_layouts = assign_layouts;
+    d.fuse = fuse_floats;
+    return d;
+}
+
+} // namespace
+
+const dialect onnx_dialect = described_onnx();
+
+} // namespace octet::model

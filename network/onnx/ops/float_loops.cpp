@@ -1,0 +1,264 @@
+// What compilers make of these loops has the bits that are written here: contraction to fma is off.
+// SPDX-License-Identifier: Apache-2.0
+#include "network/onnx/ops/float_loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "network/graph/index_walk.hpp"
+#include "network/onnx/ops/operators.hpp"
+
+namespace octet::model {
+
+void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
+                  bool begins) {
+    const auto add = [&](const auto &sum_at) {
+        if (begins)
+            for (dim_t j = 0; j < columns; j++)
+                y[j] = 0.f + sum_at(j);
+        else
+            for (dim_t j = 0; j < columns; j++)
+                y[j] = y[j] + sum_at(j);
+        begins = false;
+    };
+    for (dim_t k = 0; k < inner;) {
+        const dim_t left = inner - k, rows = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        const float *const r0 = b + k * row_stride, *const r1 = r0 + row_stride;
+        if (rows == 4) {
+            const float *const r2 = r1 + row_stride, *const r3 = r2 + row_stride;
+            add([=, a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3]](dim_t j) {
+                return ((a0 * r0[j] + a1 * r1[j]) + a2 * r2[j]) + a3 * r3[j];
+            });
+        } else if (rows == 2)
+            add([=, a0 = a[k], a1 = a[k + 1]](dim_t j) { return a0 * r0[j] + a1 * r1[j]; });
+        else
+            add([=, a0 = a[k]](dim_t j) { return a0 * r0[j]; });
+        k += rows;
+    }
+}
+
+namespace {
+
+/// Eight sums of one row, `step` apart. Rows are taken four, two or one at a time, and each way adds in an order of its own.
+float add_eight(const float *s, dim_t step, dim_t rows_at_a_time) {
+    const auto at = [=](dim_t i) { return s[i * step]; };
+    if (rows_at_a_time == 4)
+        return (((at(0) + at(1)) + at(2)) + at(3)) + (((at(4) + at(5)) + at(6)) + at(7));
+    if (rows_at_a_time == 2)
+        return ((at(0) + at(2)) + (at(4) + at(6))) + ((at(1) + at(3)) + (at(5) + at(7)));
+    return ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)));
+}
+
+/// Calls work(row, rows at a time) for each row.
+template <typename Work> void for_rows(dim_t count, const Work &work) {
+    for (dim_t r = 0, last = 0, group = 0; r < count; r++) {
+        if (r == last) {
+            group = count - r >= 4 ? 4 : count - r >= 2 ? 2 : 1;
+            last += group;
+        }
+        work(r, group);
+    }
+}
+
+} // namespace
+
+void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
+                     dim_t count, bool begins) {
+    for_rows(count, [&](dim_t r, dim_t group) {
+        const float *const row = rows + r * row_stride;
+        float s[8] = {};
+        dim_t k = 0;
+        for (; k + 8 <= inner; k += 8)
+            for (dim_t i = 0; i < 8; i++)
+                s[i] += row[k + i] * column[k + i];
+        for (dim_t i = 0; k + i < inner; i++)
+            s[i] += row[k + i] * column[k + i];
+        y[r] = add_eight(s, 1, group) + (begins ? 0.f : y[r]);
+    });
+}
+
+void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
+                                   dim_t count) {
+    constexpr dim_t block = 64; // a multiple of rows at a time
+    for (dim_t first = 0; first < count; first += block) {
+        const dim_t size = std::min(block, count - first);
+        float s[8][block] = {};
+        for (dim_t k = 0; k < inner; k++) {
+            const float *const row = matrix + k * count + first;
+            float *const sums = s[k % 8];
+            for (dim_t r = 0; r < size; r++)
+                sums[r] += row[r] * column[k];
+        }
+        for_rows(size, [&](dim_t r, dim_t group) { y[first + r] = add_eight(s[0] + r, block, group) + 0.f; });
+    }
+}
+
+void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst) {
+    primitive_attr attr;
+    arguments args;
+    append_float_followers(attr, args, l, dst);
+    args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = l.output_buffer(dst);
+    const eltwise_forward::desc same(inference, algorithm::eltwise_relu, dst, dst, 1.f);
+    s.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
+}
+
+void followed_loop::take_followers(const lowering &l, const memory::desc &dst) {
+    if (!l.get_node().fused.empty())
+        add_followers(followers_, l, dst);
+}
+
+std::string followed_loop::implementation() const {
+    const std::string behind = followers_.implementation();
+    return behind.empty() ? "loop" : "loop + " + behind;
+}
+
+std::string followed_loop::explain() const {
+    const std::string behind = followers_.explain();
+    return explain_loop() + (behind.empty() ? "" : "\n" + behind);
+}
+
+namespace {
+
+// ---- A row times a matrix, a matrix times a column
+
+/// Elements from the first matrix of a tensor to the one at an index; dimensions of 1 are repeated.
+dim_t matrix_offset(const memory::desc &md, const memory::dims &at) {
+    const memory::dims dims = md.dims(), strides = md.get_strides();
+    dim_t offset = 0;
+    for (std::size_t d = 0; d < at.size(); d++)
+        offset += dims[d] == 1 ? 0 : at[d] * strides[d];
+    return offset;
+}
+
+class vector_product_step final : public followed_loop {
+public:
+    vector_product_step(const lowering &l, const vector_product &p)
+        : vector_(l.input_buffer(p.is_column ? 1 : 0)), matrix_(l.input_buffer(p.is_column ? 0 : 1)),
+          dst_(l.output_buffer()), has_dense_rows_(p.is_column == !p.is_transposed),
+          inner_(p.src.dims().back()) {
+        const memory::dims dims = p.dst.dims();
+        const std::size_t rank = dims.size(), along = p.is_column ? rank - 2 : rank - 1;
+        count_ = dims[along];
+        if (!p.c.is_zero()) {
+            c_ = l.input_buffer(2);
+            c_stride_ = p.c.dims()[along] == 1 ? 0 : p.c.get_strides()[along];
+        }
+        const memory::desc &v = p.is_column ? p.weights : p.src, &m = p.is_column ? p.src : p.weights;
+        const memory::dims strides = m.get_strides();
+        row_stride_ = strides[has_dense_rows_ == p.is_column ? rank - 2 : rank - 1];
+        take_followers(l, p.dst);
+        if (p.split != vector_product::rows::of_each_matrix) {
+            const dim_t rows = element_count(dims),
+                        products = p.split == vector_product::rows::alone ? rows : 1;
+            count_ = rows / products;
+            for (dim_t i = 0; i < products; i++)
+                products_.push_back({i * inner_, 0});
+            return;
+        }
+        memory::dims at(rank - 2);
+        for (std::int64_t left = element_count(dims) / std::max<dim_t>(count_, 1); left > 0; left--) {
+            products_.push_back({matrix_offset(v, at), matrix_offset(m, at)});
+            next_index(at, dims);
+        }
+    }
+
+    void run(const stream &s, const run_memory &m) const override {
+        float *y = m.at<float>(dst_);
+        for (const auto &[v, a] : products_) {
+            for (dim_t j = 0; c_ && j < count_; j++)
+                y[j] = m.at<float>(*c_)[j * c_stride_];
+            const float *const vector = m.at<float>(vector_) + v, *const matrix = m.at<float>(matrix_) + a;
+            if (has_dense_rows_)
+                multiply_column(matrix, row_stride_, vector, inner_, y, count_, !c_);
+            else
+                multiply_row(vector, matrix, row_stride_, inner_, y, count_, !c_);
+            y += count_;
+        }
+        run_followers(s, m);
+    }
+
+private:
+    std::string explain_loop() const override {
+        return "a plain loop over " + std::to_string(products_.size()) + " vectors times matrices, " +
+               (has_dense_rows_ ? "eight sums each" : "four products at a time");
+    }
+
+    struct product {
+        dim_t vector, matrix; ///< where they begin
+    };
+    buffer vector_, matrix_, dst_;
+    std::optional<buffer> c_;
+    bool has_dense_rows_; ///< what one element of the result is a sum over lies side by side in the matrix
+    dim_t row_stride_, inner_, count_, c_stride_ = 0;
+    std::vector<product> products_;
+};
+
+// ---- Products with a factor
+
+class scaled_sums final : public step {
+public:
+    scaled_sums(const lowering &l, scaled_blocks blocks) : blocks_(std::move(blocks)) {
+        const memory::dims dims = blocks_.dst.get_desc().dims();
+        columns_ = dims.back();
+        rows_ = columns_ > 0 ? element_count(dims) / columns_ : 0;
+        if (!blocks_.c.is_zero()) {
+            c_ = l.input_buffer(2, blocks_.c);
+            const memory::dims c_dims = blocks_.c.dims();
+            row_step_ = c_dims[0] == 1 ? 0 : c_dims[1];
+            column_step_ = c_dims[1] == 1 ? 0 : 1;
+        }
+        has_followers_ = !l.get_node().fused.empty();
+        if (has_followers_)
+            add_followers(followers_, l, activation_desc(l, l.output()));
+    }
+
+    void make_primitives() override {
+        for (primitive_step &p : blocks_.products)
+            p.make_primitives();
+        followers_.make_primitives();
+    }
+    void run(const stream &s, const run_memory &m) const override {
+        const float *product = m.at<float>(blocks_.product), alpha = blocks_.alpha;
+        const float *c = blocks_.c.is_zero() ? nullptr : m.at<float>(*c_);
+        float *y = m.at<float>(blocks_.dst);
+        for (std::size_t k = 0; k < blocks_.products.size(); k++) {
+            blocks_.products[k].run(s, m);
+            for (dim_t r = 0; r < rows_; r++)
+                for (dim_t n = 0; n < columns_; n++) {
+                    const dim_t i = r * columns_ + n;
+                    const float before = k > 0 ? y[i] : c ? c[r * row_step_ + n * column_step_] : 0.f;
+                    y[i] = k == 0 && !c ? alpha * product[i] : std::fma(alpha, product[i], before);
+                }
+        }
+        if (has_followers_)
+            followers_.run(s, m);
+    }
+    std::string implementation() const override {
+        return blocks_.products.front().implementation() + " + loop";
+    }
+    std::string explain() const override {
+        return blocks_.products.front().explain() + "\na plain loop multiplies by alpha";
+    }
+
+private:
+    scaled_blocks blocks_;
+    std::optional<buffer> c_;
+    primitive_step followers_;
+    dim_t rows_ = 0, columns_ = 0, row_step_ = 0, column_step_ = 0;
+    bool has_followers_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<step> make_vector_product(const lowering &l, const vector_product &p) {
+    return std::make_unique<vector_product_step>(l, p);
+}
+
+std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks) {
+    return std::make_unique<scaled_sums>(l, std::move(blocks));
+}
+
+} // namespace octet::model

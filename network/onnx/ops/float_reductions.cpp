@@ -1,0 +1,477 @@
+// LogSoftmax, the exponentials of Softmax, norms and other reductions, and InstanceNormalization with ONNX Runtime's orders of sums,
+// which no primitive has.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "network/graph/index_walk.hpp"
+#include "network/ops/broadcast.hpp"
+#include "network/onnx/ops/float_loops.hpp"
+#include "network/onnx/ops/instruction_sets.hpp"
+#include "network/onnx/ops/operators.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "octet/parallel_loop.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Loops over a row, for the instructions that there are.
+struct row_of_exponents {
+    /// y = x - max.
+    static inline __attribute__((always_inline)) void subtract_largest(const float *x, dim_t n, float *y) {
+        constexpr dim_t width = 16;
+        constexpr float lowest = -std::numeric_limits<float>::infinity();
+        float lanes[width], largest = lowest;
+        std::fill_n(lanes, width, lowest);
+        const dim_t vectors = n / width * width;
+        for (dim_t k = 0; k < vectors; k += width)
+            for (dim_t i = 0; i < width; i++)
+                lanes[i] = lanes[i] > x[k + i] ? lanes[i] : x[k + i];
+        for (const float lane : lanes)
+            largest = largest > lane ? largest : lane;
+        for (dim_t k = vectors; k < n; k++)
+            largest = largest > x[k] ? largest : x[k];
+        for (dim_t k = 0; k < n; k++)
+            y[k] = x[k] - largest;
+    }
+
+    /// Over 16 lanes; of them halves, then neighbours.
+    static inline __attribute__((always_inline)) float sum(const float *x, dim_t n) {
+        constexpr dim_t width = 16;
+        float sums[width] = {}, lanes[width];
+        const dim_t vectors = n / width * width;
+        for (dim_t k = 0; k < vectors; k += width)
+            for (dim_t i = 0; i < width; i++)
+                sums[i] += x[k + i];
+        std::copy_n(sums, width, lanes); // so that the sums above stay in registers
+        for (dim_t k = vectors; k < n; k++)
+            lanes[k - vectors] += x[k];
+        for (dim_t i = 0; i < 8; i++)
+            lanes[i] += lanes[i + 8];
+        for (dim_t distance = 1; distance < 8; distance *= 2)
+            for (dim_t i = 0; i < 8; i += 2 * distance)
+                lanes[i] += lanes[i + distance];
+        return lanes[0];
+    }
+};
+
+using difference_loop = void (*)(const float *, dim_t, float *);
+using sum_loop = float (*)(const float *, dim_t);
+void subtract_largest(const float *x, dim_t n, float *y) { row_of_exponents::subtract_largest(x, n, y); }
+float sum_of_powers(const float *x, dim_t n) { return row_of_exponents::sum(x, n); }
+__attribute__((target("avx2"))) void subtract_largest_with_avx2(const float *x, dim_t n, float *y) {
+    row_of_exponents::subtract_largest(x, n, y);
+}
+__attribute__((target("avx2"))) float sum_of_powers_with_avx2(const float *x, dim_t n) {
+    return row_of_exponents::sum(x, n);
+}
+
+/// e^(x - max) along an axis, and its sums in the order of Softmax: as many rows at a time as a cache holds. The exponentials are a
+/// primitive's.
+class exponentials {
+public:
+    exponentials(const lowering &l, const softmax_rows &rows) {
+        const memory::dims dims = rows.md.dims();
+        const auto middle = dims.begin() + rows.axis;
+        size = *middle;
+        inner = element_count({middle + 1, dims.end()});
+        count = element_count({dims.begin(), middle}) * inner;
+        constexpr dim_t elements = 1 << 14;
+        at_a_time_ = std::clamp<dim_t>(elements / std::max<dim_t>(size, 1), 1, std::max<dim_t>(count, 1));
+        whole_.plan = plan_of(l, at_a_time_ * size);
+        if (count % at_a_time_ != 0)
+            last_.plan = plan_of(l, count % at_a_time_ * size);
+    }
+
+    void make_primitives() {
+        for (exponential *e : {&whole_, &last_})
+            if (e->plan) {
+                e->what = primitive(e->plan);
+                e->plan = {};
+            }
+    }
+
+    /// Calls work(r, n, raise) for disjoint ranges of rows from r to r + n - 1, on several threads. There, raise(x, y) makes e^x of n dense rows.
+    template <typename Work> void for_ranges(const stream &s, const Work &work) const {
+        parallel_loop((count + at_a_time_ - 1) / at_a_time_, 1, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const dim_t r = i * at_a_time_, n = std::min(at_a_time_, count - r);
+                const primitive &p = n == at_a_time_ ? whole_.what : last_.what;
+                work(r, n, [&](float *x, float *y) {
+                    const primitive::argument args[] = {{OCTET_ARG_SRC, x}, {OCTET_ARG_DST, y}};
+                    p.execute(s, args, 2);
+                });
+            }
+        });
+    }
+
+    /// Of a row whose elements are neighbours.
+    void subtract_largest(const float *x, float *y) const { subtract_(x, size, y); }
+    float sum(const float *powers) const { return sum_(powers, size); }
+
+    std::string implementation() const { return name() + " + loop"; }
+    std::string explain() const {
+        return whole_.what.get_primitive_desc().problem_str() + "\n  runs on " + name() +
+               "\na plain loop over " + std::to_string(count) + " rows, " + std::to_string(at_a_time_) +
+               " at a time";
+    }
+
+    dim_t count = 0, size = 0, inner = 0; ///< of rows and what they have; their elements lie `inner` apart
+
+private:
+    struct exponential {
+        primitive_desc_base plan; ///< empty once the primitive is there
+        primitive what;
+    };
+
+    static primitive_desc_base plan_of(const lowering &l, dim_t elements) {
+        const memory::desc md({elements}, data_type::f32, format_tag::x);
+        return eltwise_forward::primitive_desc(
+            {prop_kind::forward_inference, algorithm::eltwise_ort_exp, md, md, 0.f}, l.get_engine());
+    }
+    std::string name() const { return whole_.what.get_primitive_desc().impl_info_str(); }
+
+    const difference_loop subtract_ = fastest<difference_loop>(
+        {{cpu_isa::ref, octet::model::subtract_largest}, {cpu_isa::avx2, subtract_largest_with_avx2}});
+    const sum_loop sum_ =
+        fastest<sum_loop>({{cpu_isa::ref, sum_of_powers}, {cpu_isa::avx2, sum_of_powers_with_avx2}});
+    dim_t at_a_time_ = 1;
+    exponential whole_, last_; ///< of all that are taken at a time, and of those that are left at the end
+};
+
+/// x - max - ln(sum of e^(x - max)). Rows whose elements do not lie side by side are gathered first.
+class log_softmax_step final : public step {
+public:
+    log_softmax_step(const lowering &l, const softmax_rows &rows)
+        : src_(l.input_buffer(0, rows.md)), dst_(l.output_buffer(rows.md)), powers_(l, rows) {
+        if (powers_.inner > 1)
+            rows_ = l.scratch(memory::desc({element_count(rows.md.dims())}, data_type::f32, format_tag::x));
+    }
+
+    void make_primitives() override { powers_.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        const float *const x = m.at<float>(src_);
+        float *const y = m.at<float>(dst_), *const rows = rows_ ? m.at<float>(*rows_) : nullptr;
+        const dim_t size = powers_.size;
+        powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &raise) {
+            if (rows)
+                for_elements(first, count, [=](dim_t row, dim_t place) { rows[row] = x[place]; });
+            const float *const from = (rows ? rows : x) + first * size;
+            float *const powers = y + first * size; // until all sums are there
+            for (dim_t r = 0; r < count; r++)
+                powers_.subtract_largest(from + r * size, powers + r * size);
+            raise(powers, powers);
+            for (dim_t r = 0; r < count; r++) {
+                const float logarithm = std::log(powers_.sum(powers + r * size));
+                float *const to = (rows ? rows : y) + (first + r) * size;
+                powers_.subtract_largest(from + r * size, to);
+                for (dim_t k = 0; k < size; k++)
+                    to[k] -= logarithm;
+            }
+        });
+        if (rows)
+            powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &) {
+                for_elements(first, count, [=](dim_t row, dim_t place) { y[place] = rows[row]; });
+            });
+    }
+    std::string implementation() const override { return powers_.implementation(); }
+    std::string explain() const override { return powers_.explain(); }
+
+private:
+    /// Calls work(place in dense rows, place in the tensor) for each element of some rows, neighbours in
+    /// memory one after the other.
+    template <typename Work> void for_elements(dim_t first, dim_t count, const Work &work) const {
+        const dim_t size = powers_.size, inner = powers_.inner;
+        for (dim_t r = first, n = 0; r < first + count; r += n) {
+            const dim_t column = r % inner, place = (r - column) * size + column;
+            n = std::min(inner - column, first + count - r);
+            for (dim_t k = 0; k < size; k++)
+                for (dim_t i = 0; i < n; i++)
+                    work((r + i) * size + k, place + k * inner + i);
+        }
+    }
+
+    buffer src_, dst_;
+    exponentials powers_;
+    std::optional<buffer> rows_; ///< dense
+};
+
+/// Softmax before its division, along the last axis: e^(x - max), and the sum of each row.
+class exponentials_step final : public step {
+public:
+    exponentials_step(const lowering &l, const softmax_rows &rows)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer(0)), sums_(l.output_buffer(1)), powers_(l, rows) {}
+
+    void make_primitives() override { powers_.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        const float *const x = m.at<float>(src_);
+        float *const y = m.at<float>(dst_), *const sums = m.at<float>(sums_);
+        const dim_t size = powers_.size;
+        powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &raise) {
+            for (dim_t r = first; r < first + count; r++)
+                powers_.subtract_largest(x + r * size, y + r * size);
+            raise(y + first * size, y + first * size);
+            for (dim_t r = first; r < first + count; r++)
+                sums[r] = powers_.sum(y + r * size);
+        });
+    }
+    std::string implementation() const override { return powers_.implementation(); }
+    std::string explain() const override { return powers_.explain(); }
+
+private:
+    buffer src_, dst_, sums_;
+    exponentials powers_;
+};
+
+/// How a reduction begins, takes in an element, and ends.
+struct reduced_sum {
+    static constexpr float start = 0.f;
+    static float term(float x) { return x; }
+    static float join(float a, float b) { return a + b; }
+    static float finish(float y) { return y; }
+};
+struct reduced_magnitudes : reduced_sum {
+    static float term(float x) { return std::abs(x); }
+};
+struct reduced_squares : reduced_sum {
+    static float term(float x) { return x * x; }
+};
+struct reduced_norm : reduced_squares {
+    static float finish(float y) { return std::sqrt(y); }
+};
+struct reduced_logarithm : reduced_sum {
+    static float finish(float y) { return std::log(y); }
+};
+struct reduced_product : reduced_sum {
+    static constexpr float start = 1.f;
+    static float join(float a, float b) { return a * b; }
+};
+
+/// A tensor whose elements are taken in to the results that they belong to.
+struct reduced_tensor {
+    buffer src, dst;
+    memory::dims dims, strides; ///< of the source; where an element's result lies
+    memory::dims rows;          ///< its dimensions but the last
+    dim_t count;                ///< of results
+    bool is_whole;              ///< all dimensions are reduced
+    bool are_rows;              ///< the last ones are, others are kept
+
+    /// Calls f(result, element) in the order of memory.
+    template <typename F> void for_each(const run_memory &m, const F &f) const {
+        const float *x = m.at<float>(src);
+        for_each_offset(rows, strides, [&](dim_t place) {
+            for (dim_t k = 0; k < dims.back(); k++)
+                f(place + k * strides.back(), *x++);
+        });
+    }
+    std::string explain() const { return "a plain loop over " + to_text(dims) + " elements"; }
+};
+
+reduced_tensor reduced_input(const lowering &l) {
+    const reduction_form form = reduction_form_of(l, data_type::f32);
+    const memory::dims &x = l.input(0).dims;
+    reduced_tensor t{l.input_buffer(0),
+                     l.output_buffer(),
+                     x,
+                     broadcast_strides(reduced_shape(l), x),
+                     {},
+                     element_count(l.output().dims),
+                     form.kinds == "r",
+                     form.kinds == "kr"};
+    if (x.empty())
+        t.dims = t.strides = {1};
+    t.rows.assign(t.dims.begin(), t.dims.end() - 1);
+    return t;
+}
+
+/// Each result takes in its elements in the order of memory, but that of all dimensions.
+template <typename F> class fold_step final : public loop_step {
+public:
+    explicit fold_step(reduced_tensor t) : t_(std::move(t)) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        float *y = m.at<float>(t_.dst);
+        if (t_.is_whole) {
+            const float *x = m.at<float>(t_.src);
+            *y = F::finish(fold_row(
+                element_count(t_.dims), 0, [&](dim_t k) { return F::term(x[k]); }, F::join));
+            return;
+        }
+        if (t_.are_rows) {
+            reduce_rows(m.at<float>(t_.src), y);
+            return;
+        }
+        std::fill_n(y, t_.count, F::start);
+        t_.for_each(m, [&](dim_t i, float x) { y[i] = F::join(y[i], F::term(x)); });
+        for (dim_t i = 0; i < t_.count; i++)
+            y[i] = F::finish(y[i]);
+    }
+    std::string explain() const override { return t_.explain(); }
+
+private:
+    void reduce_rows(const float *x, float *y) const {
+        const dim_t n = element_count(t_.dims) / t_.count;
+        constexpr dim_t worth = 1 << 15; // elements
+        parallel_loop(t_.count, worth / n + 1, [=](dim_t begin, dim_t end) {
+            dim_t r = begin;
+            for (; r + 8 <= end; r += 8) // whose results do not wait for each other
+                reduce<8>(x + r * n, n, y + r);
+            for (; r < end; r++)
+                reduce<1>(x + r * n, n, y + r);
+        });
+    }
+    template <int count> static void reduce(const float *x, dim_t n, float *y) {
+        float results[count];
+        std::fill_n(results, count, F::start);
+        for (dim_t k = 0; k < n; k++)
+            for (int r = 0; r < count; r++)
+                results[r] = F::join(results[r], F::term(x[r * n + k]));
+        for (int r = 0; r < count; r++)
+            y[r] = F::finish(results[r]);
+    }
+
+    reduced_tensor t_;
+};
+
+/// The logarithm of a sum of exponentials, less the largest finite element before. If the first element is infinite, 0 counts as
+/// one; where all dimensions are reduced, a largest element that is infinite is the result.
+class log_sum_exp_step final : public loop_step {
+public:
+    log_sum_exp_step(const lowering &l, reduced_tensor t)
+        : t_(std::move(t)), largest_(l.scratch(memory::desc({t_.count}, data_type::f32, format_tag::x))) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        float *y = m.at<float>(t_.dst), *largest = m.at<float>(largest_);
+        if (t_.is_whole) {
+            const float *x = m.at<float>(t_.src);
+            *largest = fold_row(
+                element_count(t_.dims), 0, [&](dim_t k) { return x[k]; },
+                [](float a, float b) { return b > a ? b : a; });
+            if (std::isinf(*largest)) {
+                *y = *largest;
+                return;
+            }
+        } else {
+            std::fill_n(y, t_.count, 0.f); // 1 where an element has been there
+            t_.for_each(m, [&](dim_t i, float x) {
+                if (y[i] == 0.f)
+                    largest[i] = std::isinf(x) ? 0.f : x;
+                else if (!std::isinf(x) && !std::isnan(x))
+                    largest[i] = x < largest[i] ? largest[i] : x;
+                y[i] = 1.f;
+            });
+        }
+        std::fill_n(y, t_.count, 0.f);
+        t_.for_each(m, [&](dim_t i, float x) {
+            if (x != -infinity)
+                y[i] += std::exp(x - largest[i]);
+        });
+        for (dim_t i = 0; i < t_.count; i++)
+            y[i] = std::log(y[i]) + largest[i];
+    }
+    std::string explain() const override { return t_.explain(); }
+
+private:
+    reduced_tensor t_;
+    buffer largest_;
+};
+
+/// Each channel of each image minus its mean, over its deviation.
+class instance_normalization final : public loop_step {
+public:
+    instance_normalization(const lowering &l, dim_t instances, dim_t channels, dim_t size, float epsilon)
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), shift_(l.input_buffer(2)),
+          dst_(l.output_buffer()), instances_(instances), channels_(channels), size_(size),
+          epsilon_(epsilon) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        const auto n = static_cast<float>(size_);
+        for (dim_t p = 0; p < instances_; p++, x += size_, y += size_) {
+            const float mean = sum_of_row(size_, p * size_, [&](dim_t k) { return x[k]; }) / n;
+            const float variance = // of differences, which have no address
+                sum_of_row(size_, 0, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
+            const float factor = m.at<float>(scale_)[p % channels_] * (1.f / std::sqrt(variance + epsilon_)),
+                        summand = m.at<float>(shift_)[p % channels_] - mean * factor;
+            for (dim_t k = 0; k < size_; k++)
+                y[k] = x[k] * factor + summand;
+        }
+    }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(instances_) + " images of " + std::to_string(size_) +
+               " elements";
+    }
+
+private:
+    buffer src_, scale_, shift_, dst_;
+    dim_t instances_, channels_, size_;
+    float epsilon_;
+};
+
+std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims.size() < 3 || y.dims != x.dims || element_count(x.dims) == 0)
+        refuse("input " + to_text(x.dims) + " is no batch of images");
+    const dim_t instances = x.dims[0] * x.dims[1];
+    for (const std::size_t i : {1u, 2u})
+        if (element_count(l.input(i, {data_type::f32}).dims) != x.dims[1])
+            refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
+                   ") is not one value for each of " + std::to_string(x.dims[1]) + " channels");
+    return std::make_unique<instance_normalization>(
+        l, instances, x.dims[1], element_count(x.dims) / instances, l.real("epsilon", 1e-5f));
+}
+
+std::unique_ptr<step> lower_log_softmax(const lowering &l) {
+    return std::make_unique<log_softmax_step>(
+        l, softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32}), l.get_graph().opset));
+}
+
+std::unique_ptr<step> lower_exponentials(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32});
+    const softmax_rows rows = softmax_rows_of(l, x, l.output(0, {data_type::f32}), 13);
+    if (rows.axis != static_cast<int>(rows.md.dims().size()) - 1 ||
+        element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
+        refuse("output 1 is not one number for each row of " + to_text(x.dims));
+    return std::make_unique<exponentials_step>(l, rows);
+}
+
+template <typename F> std::unique_ptr<step> lower_fold(const lowering &l) {
+    return std::make_unique<fold_step<F>>(reduced_input(l));
+}
+
+std::unique_ptr<step> lower_log_sum_exp(const lowering &l) {
+    return std::make_unique<log_sum_exp_step>(l, reduced_input(l));
+}
+
+using namespace row_words;
+
+constexpr row reduction_row(const char *name, row::lowering_function lower) {
+    return row(name, {1, 2}, lower, shape::reduce, rows::reduce);
+}
+
+constexpr row onnx_float_reductions_rows[] = {
+    row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
+    row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
+        .sizes(flow::first),
+    row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last)
+        .transposed(passing_kind::softmax),
+    reduction_row("ReduceL1", lower_fold<reduced_magnitudes>).transposed(passing_kind::reduction),
+    reduction_row("ReduceL2", lower_fold<reduced_norm>)
+        .transposed(passing_kind::reduction)
+        .assumes("keepdims", std::int64_t{1}),
+    reduction_row("ReduceLogSum", lower_fold<reduced_logarithm>).transposed(passing_kind::reduction),
+    reduction_row("ReduceLogSumExp", lower_log_sum_exp).transposed(passing_kind::reduction),
+    reduction_row("ReduceProd", lower_fold<reduced_product>).transposed(passing_kind::reduction),
+    reduction_row("ReduceSumSquare", lower_fold<reduced_squares>).transposed(passing_kind::reduction),
+};
+
+} // namespace
+
+operator_rows onnx_float_reductions_operators() { return onnx_float_reductions_rows; }
+
+} // namespace octet::model

@@ -1,0 +1,129 @@
+// ReduceMax and ReduceMin of floats in ONNX Runtime's orders, which decide what becomes of a NaN and which of two zeros is left: a fold keeps
+// what it has unless the next element is larger (smaller). Plain loops.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "network/graph/index_walk.hpp"
+#include "network/ops/broadcast.hpp"
+#include "network/ops/moving.hpp"
+#include "network/onnx/ops/float_loops.hpp"
+#include "network/onnx/ops/operators.hpp"
+#include "network/shapes/node_rows.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+
+namespace octet::model {
+namespace {
+
+struct larger {
+    float operator()(float so_far, float next) const { return next > so_far ? next : so_far; }
+};
+struct smaller {
+    float operator()(float so_far, float next) const { return next < so_far ? next : so_far; }
+};
+
+template <typename Fold> class row_extremes final : public loop_step {
+public:
+    row_extremes(const lowering &l, const reduction_form &form)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
+          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
+          has_begun_(l.scratch(memory::desc({count_}, data_type::u8, format_tag::x))) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        const std::string &kinds = form_.kinds;
+        const memory::dims &size = form_.sizes;
+        if (kinds == "r" || kinds == "kr")
+            for (dim_t k = 0; k < count_; k++)
+                y[k] = of_row(x, k * size.back(), size.back());
+        else if (kinds == "rk" || (kinds == "krk" && size[0] == 1))
+            fold_rows(x, element_count(dims_) / count_, count_, y);
+        else if (kinds == "krk")
+            for (dim_t k = 0; k < size[0]; k++)
+                fold_columns(x + k * size[1] * size[2], size[1], size[2], k * size[2], y);
+        else if (kinds == "rkr" && count_ > 1)
+            for (dim_t row = 0; row < size[0] * size[1]; row++) {
+                const dim_t place = row * size[2], k = row % size[1];
+                y[k] = fold_(row < size[1] ? x[place] : y[k], of_row(x, place, size[2]));
+            }
+        else
+            fold_in_order(x, y, m.at<std::uint8_t>(has_begun_));
+    }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    float of_row(const float *x, dim_t place, dim_t n) const {
+        return fold_row(
+            n, place, [&](dim_t i) { return x[place + i]; }, fold_);
+    }
+
+    void fold_rows(const float *x, dim_t rows, dim_t n, float *y) const {
+        std::copy_n(x, n, y);
+        for (dim_t r = 1; r < rows; r++)
+            for (dim_t i = 0; i < n; i++)
+                y[i] = fold_(y[i], x[r * n + i]);
+    }
+
+    /// Of one of several matrices, whose results lie `place` behind the first: vectors of four that begin at multiples of 16 bytes take four
+    /// rows at a time behind the first one, as long as more are left.
+    void fold_columns(const float *x, dim_t rows, dim_t n, dim_t place, float *y) const {
+        y += place;
+        fold_rows(x, rows, n, y);
+        const dim_t begin = std::min(n, (4 - place % 4) % 4), end = begin + (n - begin) / 4 * 4,
+                    by_four = (rows - 1) / 4 * 4;
+        for (dim_t i = begin; i < end; i++) {
+            const auto at = [&](dim_t r) { return x[r * n + i]; };
+            float result = at(0);
+            dim_t r = 1;
+            for (; r < by_four; r += 4)
+                result = fold_(result, fold_(fold_(at(r), at(r + 1)), fold_(at(r + 2), at(r + 3))));
+            for (; r < rows; r++)
+                result = fold_(result, at(r));
+            y[i] = result;
+        }
+    }
+
+    void fold_in_order(const float *x, float *y, std::uint8_t *has_begun) const {
+        std::fill_n(has_begun, count_, std::uint8_t{0});
+        for_each_offset(dims_, strides_, [&](dim_t place) {
+            y[place] = has_begun[place] ? fold_(y[place], *x) : *x;
+            has_begun[place] = 1;
+            x++;
+        });
+    }
+
+    buffer src_, dst_;
+    reduction_form form_;
+    memory::dims dims_, strides_;
+    dim_t count_;
+    buffer has_begun_; ///< a result has taken in an element
+    Fold fold_;
+};
+
+template <typename Fold> std::unique_ptr<step> reduce_to_extremes(const lowering &l) {
+    const reduction_form form = reduction_form_of(l, data_type::f32);
+    if (reduced_shape(l) == l.input(0).dims)
+        return make_view(l);
+    return std::make_unique<row_extremes<Fold>>(l, form);
+}
+
+using namespace row_words;
+
+constexpr row onnx_float_row_extremes_rows[] = {
+    row("ReduceMax", {1, 2}, reduce_to_extremes<larger>, shape::reduce, rows::reduce)
+        .use(aliased_or_persistent)
+        .transposed(passing_kind::reduction)
+        .becomes(form::moved)
+        .assumes("keepdims", std::int64_t{1}),
+    row("ReduceMin", {1, 2}, reduce_to_extremes<smaller>, shape::reduce, rows::reduce)
+        .use(aliased_or_persistent)
+        .transposed(passing_kind::reduction)
+        .becomes(form::moved)
+        .assumes("keepdims", std::int64_t{1}),
+};
+
+} // namespace
+
+operator_rows onnx_float_row_extremes_operators() { return onnx_float_row_extremes_rows; }
+
+} // namespace octet::model

@@ -1,0 +1,265 @@
+// Products of q, k and v at once, or q, k and v themselves, split to heads; scores, shares and what they
+// choose.
+// SPDX-License-Identifier: Apache-2.0
+#include "network/onnx/parts/attention_parts.hpp"
+
+#include <cmath>
+
+#include "network/onnx/parts/node_parts.hpp"
+
+namespace octet::model {
+namespace {
+
+using numbers = std::vector<std::int64_t>;
+
+class attention : public node_parts {
+public:
+    attention(graph &g, const node &whole)
+        : node_parts(g, whole), heads_(attribute_or<std::int64_t>(whole, "num_heads", 0)) {
+        if (heads_ < 1)
+            refuse("attribute 'num_heads' is " + std::to_string(heads_) + ", allowed: 1 or more");
+        for (const char *const name : {"do_rotary", "past_present_share_buffer"})
+            if (attribute_or<std::int64_t>(whole_, name, 0) != 0)
+                refuse(std::string("attribute '") + name + "'");
+    }
+
+    /// Attention of floats: x, weights of q, k and v side by side, bias, mask, past, what is added to scores.
+    void of_floats() {
+        refuse_beyond(6, 2);
+        if (input(2) < 0)
+            refuse("no bias");
+        const int sum = between("projections");
+        add({"MatMulAdd", {input(0), input(1), input(2)}, {sum}, {}});
+        attend_to_projections(sum, {input(3), input(5)}, input(4));
+    }
+
+    /// Attention of codes: x, weights, bias, scales of both, mask, zero points of both, past.
+    void of_codes() {
+        refuse_beyond(9, 2);
+        const int sum = between("projections");
+        add({"MatMulIntegerToFloat",
+             {input(0), input(1), input(3), input(4), input(6), input(7), input(2)},
+             {sum},
+             {}});
+        attend_to_projections(sum, {input(5), -1}, input(8));
+    }
+
+    /// MultiHeadAttention: q, k, v, bias of all three, mask, what is added to scores, past keys and values.
+    /// Without all of the latter, shares are not divided by their sum before they choose.
+    void of_several() {
+        refuse_beyond(8, 3);
+        const bool are_heads = g_.tensors[at(input(1))].dims.size() == 4,
+                   has_past = input(6) >= 0 || input(7) >= 0, has_present = output(1) >= 0 || output(2) >= 0;
+        if (has_past && (input(6) < 0 || input(7) < 0 || output(1) < 0 || output(2) < 0))
+            refuse("past keys or values without the others, or without both outputs of what is present");
+        if (are_heads && has_past)
+            refuse("past keys before keys that are split to heads");
+        int q = input(0), k = input(1), v = input(2);
+        if (input(3) >= 0)
+            add_bias(q, k, v, are_heads);
+        q = split_heads(q, {0, 2, 1, 3});
+        const bool keeps_rows = are_heads || has_present;
+        if (!are_heads) {
+            k = split_heads(k, keeps_rows ? numbers{0, 2, 1, 3} : numbers{0, 2, 3, 1});
+            v = split_heads(v, {0, 2, 1, 3});
+        }
+        if (has_past) {
+            k = joined({input(6), k}, 2, output(1));
+            v = joined({input(7), v}, 2, output(2));
+        } else if (has_present) {
+            hand_out(k, output(1));
+            hand_out(v, output(2));
+        }
+        const scores_operands others = {input(4), input(5)};
+        const bool is_plain =
+            !is_causal() && others.mask < 0 && others.summand < 0 && !has_present && !are_heads;
+        const std::int64_t width = g_.tensors[at(input(0))].dims[2] / heads_;
+        attend(q, k, keeps_rows, v, alpha_of(width), others, is_plain);
+    }
+
+private:
+    struct scores_operands {
+        int mask, summand; ///< -1: none
+    };
+
+    void refuse_beyond(std::size_t inputs, std::size_t outputs) const {
+        for (std::size_t i = inputs; i < whole_.inputs.size(); i++)
+            if (input(i) >= 0)
+                refuse("input " + std::to_string(i));
+        for (std::size_t i = outputs; i < whole_.outputs.size(); i++)
+            if (output(i) >= 0)
+                refuse("output " + std::to_string(i));
+    }
+    using node_parts::output;
+    int output(std::size_t i) const { return i < whole_.outputs.size() ? whole_.outputs[i] : -1; }
+    bool is_causal() const { return attribute_or<std::int64_t>(whole_, "unidirectional", 0) == 1; }
+    float alpha_of(std::int64_t width_of_head) const {
+        const float scale = attribute_or(whole_, "scale", 0.f);
+        return scale != 0.f ? scale : 1.f / std::sqrt(static_cast<float>(width_of_head));
+    }
+
+    void attend_to_projections(int projections, const scores_operands &others, int past) {
+        const numbers widths = widths_of_projections();
+        const bool has_present = output(1) >= 0;
+        if (past >= 0 && (!has_present || widths[2] != widths[0]))
+            refuse("input 'past' without output 1, or with values of another width than keys");
+        int q = between("q"), k = between("k"), v = between("v");
+        add({"Split", {projections}, {q, k, v}, {{"axis", std::int64_t{-1}}, {"split", widths}}});
+        q = split_heads(q, {0, 2, 1, 3});
+        k = split_heads(k, has_present ? numbers{0, 2, 1, 3} : numbers{0, 2, 3, 1});
+        v = split_heads(v, {0, 2, 1, 3});
+        if (past >= 0) {
+            k = joined({part(past, 0), k}, 2);
+            v = joined({part(past, 1), v}, 2);
+        }
+        if (has_present)
+            joined({alone(k), alone(v)}, 0, output(1));
+        attend(q, k, has_present, v, alpha_of(widths[0] / heads_), others, false);
+    }
+
+    /// Of q, k and v.
+    numbers widths_of_projections() const {
+        if (input(1) < 0)
+            refuse("no weights");
+        const tensor &weights = g_.tensors[at(input(1))];
+        if (!weights.is_constant)
+            refuse("input 1, the weights, is computed, allowed is a constant");
+        const std::int64_t all = weights.dims.size() == 2 ? weights.dims[1] : 0;
+        const numbers widths = attribute_or(whole_, "qkv_hidden_sizes", numbers(3, all / 3));
+        bool is_right = widths.size() == 3 && widths[0] == widths[1];
+        std::int64_t sum = 0;
+        for (const std::int64_t width : widths) {
+            is_right = is_right && width > 0 && width <= all && width % heads_ == 0;
+            sum += is_right ? width : 0;
+        }
+        if (!is_right || sum != all)
+            refuse("input 1, the weights, is " + to_text(weights.dims) +
+                   ", allowed are two dimensions, the second 3 times a multiple of 'num_heads', " +
+                   std::to_string(heads_) + ", or the sum of 'qkv_hidden_sizes'");
+        return widths;
+    }
+
+    /// Keys and values that are split to heads get none.
+    void add_bias(int &q, int &k, int &v, bool are_heads) {
+        const std::int64_t width = g_.tensors[at(q)].dims[2],
+                           all = element_count(g_.tensors[at(input(3))].dims);
+        if (all < 2 * width)
+            refuse("input 3, the bias, has " + std::to_string(all) +
+                   " elements, allowed: those of q, k and v");
+        int parts[] = {between("bias of q"), between("bias of k"), between("bias of v")};
+        add({"Split",
+             {input(3)},
+             {parts[0], parts[1], parts[2]},
+             {{"axis", std::int64_t{0}}, {"split", numbers{width, width, all - 2 * width}}}});
+        int *const operands[] = {&q, &k, &v};
+        for (std::size_t i = 0; i < (are_heads ? 1 : 3); i++) {
+            const int sum = between("biased");
+            add({"Add", {*operands[i], parts[i]}, {sum}, {}});
+            *operands[i] = sum;
+        }
+    }
+
+    /// softmax(alpha q k + summand + mask) v for each head. Keys are rows, or columns.
+    void attend(int q, int k, bool are_rows, int v, float alpha, const scores_operands &others,
+                bool divides_last) {
+        int scores = between("scores");
+        node product{"FusedMatMul", {q, k}, {scores}, {{"alpha", alpha}}};
+        if (are_rows)
+            product.attributes["transB"] = std::int64_t{1};
+        add(std::move(product));
+        if (others.summand >= 0)
+            scores = sum(scores, others.summand);
+        if (others.mask >= 0 || is_causal()) {
+            const int penalty = between("penalty");
+            add({"AttentionMask",
+                 {others.mask, scores},
+                 {penalty},
+                 {{"mask_filter_value", attribute_or(whole_, "mask_filter_value", -10000.f)},
+                  {"unidirectional", std::int64_t{is_causal()}}}});
+            scores = sum(scores, penalty);
+        }
+        const int shares = between("shares"), sums = between("sums"), heads = between("joined");
+        int chosen = sums;
+        if (divides_last) {
+            const int totals = between("totals");
+            chosen = between("chosen");
+            add({"Exponentials", {scores}, {shares, totals}, {{"axis", std::int64_t{-1}}}});
+            add({"MatMul", {shares, v}, {sums}, {}});
+            add({"Div", {sums, totals}, {chosen}, {}});
+        } else {
+            add({"Softmax", {scores}, {shares}, {{"axis", std::int64_t{-1}}}});
+            add({"MatMul", {shares, v}, {sums}, {}});
+        }
+        add({"Transpose", {chosen}, {heads}, {{"perm", numbers{0, 2, 1, 3}}}});
+        add({"Reshape", {heads, constant({0, 0, -1})}, output(), {}});
+    }
+
+    int sum(int a, int b) {
+        const int y = between("masked");
+        add({"Add", {a, b}, {y}, {}});
+        return y;
+    }
+    int split_heads(int t, numbers permutation) {
+        const int split = between("split"), moved = between("heads");
+        add({"Reshape", {t, constant({0, 0, heads_, -1})}, {split}, {}});
+        add({"Transpose", {split}, {moved}, {{"perm", std::move(permutation)}}});
+        return moved;
+    }
+    /// One after the other, into a tensor of the whole if there is one.
+    int joined(std::vector<int> parts, std::int64_t axis, int y = -1) {
+        if (y < 0)
+            y = between("with past");
+        add({"Concat", std::move(parts), {y}, {{"axis", axis}}});
+        return y;
+    }
+    void hand_out(int t, int y) {
+        if (y >= 0)
+            add({"Identity", {t}, {y}, {}});
+    }
+    /// Keys, or values, of both.
+    int part(int t, std::int64_t index) {
+        const int rows = between("rows"), y = between("past");
+        add({"Slice", {t, constant({index}), constant({index + 1}), constant({0})}, {rows}, {}});
+        add({"Squeeze", {rows}, {y}, {{"axes", numbers{0}}}});
+        return y;
+    }
+    int alone(int t) {
+        const int y = between("present");
+        add({"Unsqueeze", {t}, {y}, {{"axes", numbers{0}}}});
+        return y;
+    }
+
+    int constant(const numbers &values) {
+        std::vector<std::uint8_t> bytes;
+        for (const std::int64_t value : values)
+            for (int shift = 0; shift < 32; shift += 8)
+                bytes.push_back(static_cast<std::uint8_t>(value >> shift));
+        const int t = between("shape");
+        tensor &c = g_.tensors[at(t)];
+        c.type = data_type::s32;
+        c.foreign_type.clear();
+        c.dims = {static_cast<dim_t>(values.size())};
+        c.is_constant = true;
+        c.data = std::move(bytes);
+        return t;
+    }
+
+    const std::int64_t heads_;
+};
+
+} // namespace
+
+bool is_attention(const std::string &op) { return op == "Attention" || op == "MultiHeadAttention"; }
+
+std::vector<node> attention_parts(graph &g, const node &whole) {
+    attention a(g, whole);
+    if (whole.op == "Attention")
+        a.of_floats();
+    else if (whole.op == "MultiHeadAttention")
+        a.of_several();
+    else
+        a.of_codes();
+    return a.take_parts();
+}
+
+} // namespace octet::model

@@ -1,0 +1,191 @@
+// Functions of Gelu's kin, which files write in parts. Constants are looked at as scalars with ONNX Runtime's tolerance.
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "network/onnx/rewrites/ort_graph.hpp"
+#include "network/onnx/rewrites/transformers.hpp"
+
+namespace octet::model::ort {
+namespace {
+
+constexpr std::int64_t gelu_opset = 20; ///< of the standard operator
+
+/// The operand x of a Mul or Add of x and the given value; -1: it is none.
+int scaled_by(const ort_graph &g, int i, double value) {
+    for (std::size_t k = 0; i >= 0 && k < 2; k++)
+        if (g.is_value(g.input(i, k), value))
+            return g.input(i, 1 - k);
+    return -1;
+}
+
+/// x * 1/2 * (1 + erf(x / sqrt(2))), from the quotient on.
+void form_gelu(ort_graph &g, int quotient) {
+    const int x = g.input(quotient, 0), divisor = g.input(quotient, 1);
+    constexpr double approximate_root = 1.4142099618911743;
+    if (!g.is_float(x) || !(g.is_value(divisor, std::sqrt(2.)) || g.is_value(divisor, approximate_root)))
+        return;
+    const int erf = g.reader(g.output(quotient), "Erf"), sum = erf < 0 ? -1 : g.reader(g.output(erf), "Add");
+    if (sum < 0 || scaled_by(g, sum, 1.) != g.output(erf))
+        return;
+    const int product = g.reader(g.output(sum), "Mul");
+    if (product < 0)
+        return;
+    // Any product that is an operand is taken for that by 1/2, also one that x is.
+    int half = -1;
+    for (const int t : g.at(product).inputs)
+        if (half < 0)
+            half = g.writer(t, "Mul");
+    if (half >= 0) {
+        if (scaled_by(g, half, 0.5) != x || g.only_consumer(g.output(half)) != product)
+            return;
+        g.become(product, "Gelu", {x});
+        for (const int i : {quotient, erf, sum, half})
+            g.remove(i);
+        return;
+    }
+    const int last = g.other(product, g.output(sum)) == x ? g.reader(g.output(product), "Mul") : -1;
+    if (last < 0 || scaled_by(g, last, 0.5) != g.output(product))
+        return;
+    g.become(last, "Gelu", {x});
+    for (const int i : {quotient, erf, sum, product})
+        g.remove(i);
+}
+
+} // namespace
+
+void fuse_gelu_at_level1(ort_graph &g) {
+    if (g.get_graph().opset >= gelu_opset)
+        g.for_each("Div", [&](int i) { form_gelu(g, i); });
+}
+
+void fuse_gelu_at_level2(ort_graph &g) {
+    if (g.get_graph().opset < gelu_opset)
+        g.for_each("Div", [&](int i) { form_gelu(g, i); });
+}
+
+namespace {
+
+/// A sum with a row, which alone Gelu or FastGelu reads; of rank 1 is the bias, and the first of two such.
+void add_bias_to_gelu(ort_graph &g, int sum) {
+    const int gelu = g.only_consumer(g.output(sum));
+    const bool is_fast =
+        g.is(gelu, "FastGelu") ||
+        (g.is(gelu, "Gelu") && g.attribute<std::string>(gelu, "approximate", "none") == "tanh");
+    if (!is_fast && !g.is(gelu, "Gelu"))
+        return;
+    if (g.at(gelu).inputs.size() != 1 || !g.is_float(g.output(sum)))
+        return;
+    for (std::size_t k = 0; k < 2; k++) {
+        const int bias = g.input(sum, k), x = g.input(sum, 1 - k);
+        if (g.rank(bias) != 1 || g.rank(x) == 0)
+            continue;
+        if (g.are_equal(bias, 0, x, g.rank(x) - 1)) {
+            g.become(gelu, is_fast ? "FastGelu" : "BiasGelu", {x, bias});
+            g.remove(sum);
+        }
+        return;
+    }
+}
+
+} // namespace
+
+void fuse_bias_gelu(ort_graph &g) {
+    g.for_each("Add", [&](int i) { add_bias_to_gelu(g, i); });
+}
+
+namespace {
+
+/// x and the nodes of what tanh(u) is of; no nodes where it is another u.
+struct tanh_argument {
+    int x = -1;
+    std::vector<int> nodes = {};
+};
+
+constexpr double cubic = 0.044715, root_of_2_by_pi = 0.7978845834732056;
+
+/// (x * 0.044715 * x + 1) * (x * 0.79788)
+tanh_argument first_form(const ort_graph &g, int u) {
+    for (std::size_t k = 0; k < 2; k++) {
+        const int sum = g.writer(g.input(u, k), "Add"), linear = g.writer(g.input(u, 1 - k), "Mul");
+        const int x = scaled_by(g, linear, root_of_2_by_pi);
+        if (sum < 0 || x < 0)
+            continue;
+        const int square = g.writer(scaled_by(g, sum, 1.), "Mul");
+        for (std::size_t j = 0; square >= 0 && j < 2; j++) {
+            const int inner = g.writer(g.input(square, j), "Mul");
+            if (g.input(square, 1 - j) == x && scaled_by(g, inner, cubic) == x)
+                return {x, {sum, linear, square, inner}};
+        }
+    }
+    return {};
+}
+
+/// (x + x^3 * 0.044715) * 0.79788. A Cast that wrote x would have to have no other reader than the power and the sum.
+tanh_argument second_form(const ort_graph &g, int u) {
+    const int sum = g.writer(scaled_by(g, u, root_of_2_by_pi), "Add");
+    for (std::size_t k = 0; sum >= 0 && k < 2; k++) {
+        const int x = g.input(sum, k), scaled = g.writer(g.input(sum, 1 - k), "Mul");
+        const int power = g.writer(scaled_by(g, scaled, cubic), "Pow");
+        if (power >= 0 && g.input(power, 0) == x && g.is_value(g.input(power, 1), 3.) &&
+            g.writer(x, "Cast") < 0)
+            return {x, {sum, scaled, power}};
+    }
+    return {};
+}
+
+/// Not even the last product may be an output of the network.
+void form_fast_gelu(ort_graph &g, int tanh) {
+    const int u = g.writer(g.input(tanh, 0), "Mul"), sum = g.reader(g.output(tanh), "Add");
+    if (u < 0 || sum < 0 || scaled_by(g, sum, 1.) != g.output(tanh))
+        return;
+    tanh_argument argument = first_form(g, u);
+    if (argument.x < 0)
+        argument = second_form(g, u);
+    const int last = argument.x < 0 ? -1 : g.reader(g.output(sum), "Mul");
+    const int half = last < 0 ? -1 : g.writer(g.other(last, g.output(sum)), "Mul");
+    if (half < 0 || scaled_by(g, half, 0.5) != argument.x || g.is_graph_output(g.output(last)) ||
+        !g.is_float(argument.x))
+        return;
+    argument.nodes.insert(argument.nodes.end(), {tanh, u, sum, half});
+    for (const int i : argument.nodes)
+        if (g.only_consumer(g.output(i)) < 0)
+            return;
+    g.become(last, "FastGelu", {argument.x});
+    for (const int i : argument.nodes)
+        g.remove(i);
+}
+
+/// x * sigmoid(x) or x * sigmoid(alpha x).
+void form_quick_gelu(ort_graph &g, int sigmoid) {
+    const int product = g.reader(g.output(sigmoid), "Mul");
+    if (product < 0 || !g.is_float(g.output(sigmoid)))
+        return;
+    const int x = g.other(product, g.output(sigmoid)), inner = g.input(sigmoid, 0);
+    float alpha = 1.f;
+    const int scaled = g.writer(inner, "Mul");
+    if (inner != x) {
+        if (scaled < 0 || g.only_consumer(inner) != sigmoid ||
+            (g.input(scaled, 0) != x && g.input(scaled, 1) != x))
+            return;
+        const auto factor = g.scalar(g.other(scaled, x));
+        if (!factor)
+            return;
+        alpha = *factor;
+    }
+    g.become(product, node{"QuickGelu", {x}, {}, {{"alpha", alpha}}});
+    g.remove(sigmoid);
+    if (inner != x)
+        g.remove(scaled);
+}
+
+} // namespace
+
+void fuse_fast_gelu(ort_graph &g) {
+    g.for_each("Tanh", [&](int i) { form_fast_gelu(g, i); });
+}
+
+void fuse_quick_gelu(ort_graph &g) {
+    g.for_each("Sigmoid", [&](int i) { form_quick_gelu(g, i); });
+}
+
+} // namespace octet::model::ort

@@ -1,0 +1,326 @@
+// Which row of the table (rows.hpp) counts for a node of a network, and what its lowering becomes by
+// it.
+// SPDX-License-Identifier: Apache-2.0
+#include "network/profiles.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <string_view>
+
+#include "network/dialect.hpp"
+#include "network/tflite/ops/groups.hpp"
+#include "network/tflite/profiles/rows.hpp"
+#include "octet/fork_guard.hpp"
+
+namespace octet::model {
+
+using namespace profile_rows;
+
+struct runtime {
+    const char *name, *framework, *summary;
+    unsigned has;              ///< rows with one of these bits
+    unsigned without_delegate; ///< the same where the delegate fails
+    bool has_substitute = false;
+    const runtime *substitute = nullptr; ///< for what has no contract; null: the operator's own
+};
+
+namespace {
+
+constexpr runtime runtimes[] = {
+    {"tflm-90b983c", "tflite",
+     "TensorFlow Lite Micro, reference kernels: what networks get without a profile", micro, micro},
+    {"litert-2026.08-x86", "tflite",
+     "LiteRT's default on x86: XNNPACK where the delegate takes the operator, else LiteRT's optimized "
+     "kernels",
+     xnnpack_x86 | optimized_x86, optimized_x86},
+    {"litert-2026.08-x86-builtin", "tflite",
+     "LiteRT on x86 without its default delegate: the optimized kernels", optimized_x86, optimized_x86},
+    {"litert-2026.08-arm64", "tflite",
+     "LiteRT's default on AArch64, compiled by Clang, as on phones: as on x86, with Arm's rounding of u8 "
+     "products "
+     "and MUL, contracted sums of floats, and kernels of its own for vectors",
+     xnnpack_clang | optimized_clang, optimized_clang},
+    {"litert-2026.08-arm64-builtin", "tflite",
+     "LiteRT on AArch64, compiled by Clang, without its default delegate: the optimized kernels",
+     optimized_clang, optimized_clang},
+    {"litert-2026.08-arm64-gcc", "tflite",
+     "LiteRT's default on AArch64, compiled by GCC, as for small computers: XNNPACK does not contract, "
+     "SOFTMAX "
+     "is that of x86",
+     xnnpack_gcc | optimized_gcc, optimized_gcc},
+    {"litert-2026.08-arm64-gcc-builtin", "tflite",
+     "LiteRT on AArch64, compiled by GCC, without its default delegate: the optimized kernels", optimized_gcc,
+     optimized_gcc},
+    {"litert-2026.08-arm64-a53", "tflite",
+     "LiteRT's default on AArch64 where the first core is a Cortex-A53, a Cortex-A55 or a Kryo: as "
+     "litert-2026.08-arm64 but for u8 products",
+     xnnpack_a53 | optimized_clang, optimized_clang},
+    {"litert-2026.08-arm64-a53-builtin", "tflite",
+     "the same without its default delegate, which is litert-2026.08-arm64-builtin", optimized_clang,
+     optimized_clang},
+    {"litert-builtin-ref", "tflite", "LiteRT with its reference kernels (BuiltinRefOpResolver)", reference,
+     reference},
+    {"ort-1.30", "onnx", "ONNX Runtime on x86: what networks of ONNX get", onnxruntime, onnxruntime},
+    {"onnx-reference", "", "ONNX's specification, as its reference evaluator computes it", onnx_evaluator,
+     onnx_evaluator},
+    {"onednn-2.6.3", "", "oneDNN 2: output scales, the bias before them", onednn_2, onednn_2},
+    {"onednn-3", "", "oneDNN 3: scales of the arguments, the bias behind them", onednn_3, onednn_3},
+    {"pytorch-1.13-qnnpack", "", "PyTorch with its engine qnnpack", qnnpack, qnnpack},
+    {"pytorch-1.13-onednn", "", "PyTorch with its engine onednn", onednn_2, onednn_2},
+    {"exact-f32", "",
+     "no runtime: operators on floats with one rounding each, for NAME+exact-f32 where NAME has no contract "
+     "for them",
+     exact_floats, exact_floats},
+};
+
+bool has_rows_of(const contract_row &r, const std::string &op, unsigned runs_in) {
+    return (r.runs_in & runs_in) != 0 && r.op == op;
+}
+
+/// The row that counts for a node; null: the runtime says nothing of the operator, which moves codes or is the same in
+/// all of them.
+const contract_row *row_of(const runtime &r, const lowering &node) {
+    for (const contract_row &each : rows)
+        if (has_rows_of(each, node.get_node().op, r.has) && (!each.when.holds || each.when.holds(node)))
+            return &each;
+    return nullptr;
+}
+
+/// Whether networks of `framework` get a contract from a runtime under the condition of a row; the operator's own is one.
+bool has_contract(const runtime &r, const std::string &framework, const std::string &op,
+                  const named_condition &when) {
+    for (const contract_row &each : rows)
+        if (has_rows_of(each, op, r.has) && each.when.holds == when.holds)
+            return !each.unknown;
+    return r.framework == framework;
+}
+
+[[noreturn]] void refuse_without_contract(const runtime &r, const contract_row &without,
+                                          const std::string &op) {
+    std::string others;
+    for (const runtime &other : runtimes)
+        if (std::string_view(other.name) != r.name && has_contract(other, r.framework, op, without.when))
+            others += (others.empty() ? "" : ", ") + std::string(other.name);
+    const std::string condition = without.when.holds ? std::string(" (") + without.when.text + ")" : "",
+                      way = others.empty() ? "; no profile has one"
+                                           : "; profiles with one: " + others + "; " + r.name +
+                                                 "+NAME takes it from one of them";
+    refuse_as_unimplemented(std::string("profile ") + r.name + " has no contract for " + op + condition +
+                            ": " + without.unknown + way);
+}
+
+/// Changes of one letter between two names, and of their order.
+std::size_t distance(const std::string &a, const std::string &b) {
+    std::vector<std::size_t> line(b.size() + 1);
+    std::iota(line.begin(), line.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); i++) {
+        std::size_t diagonal = line[0]++;
+        for (std::size_t k = 0; k < b.size(); k++) {
+            const std::size_t replaced = diagonal + (a[i] != b[k]);
+            diagonal = line[k + 1];
+            line[k + 1] = std::min({replaced, line[k] + 1, diagonal + 1});
+        }
+    }
+    return line.back();
+}
+
+/// The three of the most alike names; what begins with it is most alike.
+std::string closest(const std::string &name) {
+    std::vector<std::pair<std::size_t, std::string>> all;
+    for (const runtime &r : runtimes)
+        all.emplace_back(std::string(r.name).rfind(name, 0) == 0 ? 0 : distance(name, r.name), r.name);
+    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+    return all[0].second + ", " + all[1].second + ", " + all[2].second;
+}
+
+profile profile_of(const runtime &r) {
+    profile result{r.name, r.framework, r.summary, {}};
+    for (const contract_row &each : rows) {
+        if ((each.runs_in & r.has) == 0)
+            continue;
+        const auto &from = *std::find_if(std::begin(sources), std::end(sources), [&](const kernel_source &s) {
+            return (s.runs_in & each.runs_in & r.has) != 0;
+        });
+        profile_entry entry{each.op,         each.when.text,  from.kernel, {},
+                            each.arithmetic, each.derivation, from.source};
+        if (each.unknown)
+            entry.arithmetic = std::string("none: ") + each.unknown;
+        else
+            entry.rule = each.numbers.rule;
+        if (const element_groups &g = each.numbers.groups; g.size != 0)
+            entry.arithmetic += "; in whole groups of " + std::to_string(g.size) +
+                                (g.is_by_channel ? " channels" : " elements") +
+                                ", behind them ties of the last step go away from zero";
+        result.entries.push_back(std::move(entry));
+    }
+    return result;
+}
+
+} // namespace
+
+namespace {
+
+/// The runtime with a substitute. Each pair is made once and stays, since plans point to it; find_profile
+/// bounds how many there can be.
+const runtime &paired(const runtime &first, const runtime *substitute) {
+    static std::mutex mutex;
+    static const fork_guard at_fork(mutex);
+    static std::map<std::pair<const char *, const runtime *>, runtime> pairs;
+    const std::lock_guard<std::mutex> lock(mutex);
+    runtime pair = first;
+    pair.has_substitute = true;
+    pair.substitute = substitute;
+    return pairs.try_emplace({first.name, substitute}, pair).first->second;
+}
+
+/// That of a name in the table, for networks of a framework.
+const runtime &listed(const std::string &name, const std::string &framework, bool is_substitute) {
+    const std::string of = find_profile(name).framework;
+    const runtime &found = *std::find_if(std::begin(runtimes), std::end(runtimes),
+                                         [&](const runtime &r) { return r.name == name; });
+    if (of == framework || (is_substitute && found.has == exact_floats))
+        return found;
+    std::string allowed;
+    for (const runtime &r : runtimes)
+        if (r.framework == framework)
+            allowed += (allowed.empty() ? "" : ", ") + std::string(r.name);
+    refuse("profile " + name +
+           (found.has == exact_floats ? " stands behind another with a +"
+            : of.empty()              ? " is a library of single operations"
+                                      : " is of " + of + " networks") +
+           ", allowed for this " + framework + " network: " + allowed);
+}
+
+/// Rows that nothing is lowered by: the operators' own lowerings are these runtimes'.
+constexpr unsigned defaults = micro | onnxruntime;
+
+/// Null for what has the operators' own lowerings and no substitute.
+const runtime *found_runtime(const std::string &name, const std::string &framework, bool is_substitute) {
+    const std::size_t plus = name.find('+');
+    const runtime &first = listed(name.substr(0, plus), framework, is_substitute);
+    if (plus != std::string::npos)
+        return &paired(first, found_runtime(name.substr(plus + 1), framework, true));
+    return first.has == (first.has & defaults) ? nullptr : &first;
+}
+
+} // namespace
+
+const runtime *find_runtime(const std::string &name, const std::string &framework) {
+    if (name.empty())
+        return nullptr;
+    find_profile(name); // an unknown part is told with the whole name
+    return found_runtime(name, framework, false);
+}
+
+const runtime &runtime_of(const runtime &r, const graph &g, const std::function<lowering(std::size_t)> &at) {
+    if (r.has == r.without_delegate)
+        return r;
+    for (std::size_t i = 0; i < g.nodes.size(); i++)
+        if (fails_in_xnnpack(at(i))) {
+            const runtime &rest =
+                *std::find_if(std::begin(runtimes), std::end(runtimes),
+                              [&](const runtime &other) { return other.has == r.without_delegate; });
+            return r.has_substitute ? paired(rest, r.substitute) : rest;
+        }
+    return r;
+}
+
+namespace {
+
+/// The substitute that computes what `r` has no contract for. A profile of no framework has its rows alone.
+const runtime *substitute_of(const runtime &r, const contract_row &without, const lowering &node) {
+    const runtime *s = &r;
+    do {
+        if (!s->has_substitute)
+            refuse_without_contract(r, without, node.get_node().op);
+        s = s->substitute;
+    } while (s && s->framework != node.get_graph().framework && !row_of(*s, node));
+    return s;
+}
+
+} // namespace
+
+element_groups broken_groups(const runtime *r, const lowering &node) {
+    const contract_row *found = r ? row_of(*r, node) : nullptr;
+    if (!found || (found->unknown && !r->has_substitute))
+        return {};
+    if (found->unknown)
+        return broken_groups(substitute_of(*r, *found, node), node);
+    const bool is_broken = count_behind_groups(node.under(found->numbers, nullptr)) != 0;
+    return is_broken ? found->numbers.groups : element_groups();
+}
+
+std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
+    const auto own = facts_of(node.get_graph(), node.get_node()).lower;
+    const contract_row *found = r ? row_of(*r, node) : nullptr;
+    if (!found)
+        return own(node);
+    if (found->unknown)
+        return lower_under(substitute_of(*r, *found, node), node);
+    if ((found->runs_in & r->has & ~defaults) == 0)
+        return own(node);
+    const contract_finder others = [r](const lowering &other) -> std::optional<contract> {
+        const contract_row *row = row_of(*r, other);
+        if (!row || (row->runs_in & r->has & ~defaults) == 0)
+            return {};
+        return row->numbers;
+    };
+    return (found->lower ? found->lower : own)(node.under(found->numbers, others));
+}
+
+} // namespace octet::model
+
+namespace octet {
+inline namespace v0 {
+
+const std::vector<profile> &all_profiles() {
+    static const std::vector<profile> all = [] {
+        std::vector<profile> result;
+        for (const model::runtime &r : model::runtimes)
+            result.push_back(model::profile_of(r));
+        return result;
+    }();
+    return all;
+}
+
+namespace {
+
+/// A name may come from a file, and every chain of them that was asked for is kept.
+constexpr std::size_t most_parts = 4;
+
+const profile &listed_profile(const std::string &name) {
+    for (const profile &p : all_profiles())
+        if (p.name == name)
+            return p;
+    throw error(status::invalid_arguments,
+                "there is no profile '" + name + "'; the closest are " + model::closest(name));
+}
+
+} // namespace
+
+const profile &find_profile(const std::string &name) {
+    const auto parts = static_cast<std::size_t>(std::count(name.begin(), name.end(), '+')) + 1;
+    if (parts > most_parts)
+        throw error(status::invalid_arguments, "profile '" + name.substr(0, 64) + "...' has " +
+                                                   std::to_string(parts) + " parts, allowed: up to " +
+                                                   std::to_string(most_parts));
+    const profile *first = nullptr;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = name.find('+', begin);
+        const std::string part = name.substr(begin, end - begin);
+        if (part.empty() && parts > 1)
+            throw error(status::invalid_arguments,
+                        "there is no profile '" + name +
+                            "', a name stands on either side of a +; the closest are " +
+                            model::closest(name));
+        const profile &found = listed_profile(part);
+        first = first ? first : &found;
+    }
+    return *first;
+}
+
+} // namespace v0
+} // namespace octet
