@@ -216,7 +216,8 @@ struct operator_facts {
     code_move moves = code_move::none;
     quantized_form form = quantized_form::none;
     const char *on_codes = nullptr; ///< the operator that it becomes; null: itself
-    bool moves_pairs = false; ///< QuantizeLinear and DequantizeLinear may pass it (onnx/rewrites/qdq_pairs.cpp)
+    bool moves_pairs =
+        false; ///< QuantizeLinear and DequantizeLinear may pass it (onnx/rewrites/qdq_pairs.cpp)
     transpose_passing passing = {};
     block_use blocks = block_use::none;
     assumed_attribute assumed = {}; ///< without a name: none

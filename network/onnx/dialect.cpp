@@ -1,14 +1,14 @@
 // ONNX's networks, whose bytes are those of ONNX Runtime: its transformers come first (onnx/rewrites), then what
 // Octet's operators need of a graph (onnx/layouts).
 // SPDX-License-Identifier: Apache-2.0
-#include "network/onnx/ops/operators.hpp"
 #include "network/dialects/dialects.hpp"
-#include "network/passes/fusion.hpp"
 #include "network/onnx/layouts/layouts.hpp"
 #include "network/onnx/layouts/octet_operators.hpp"
 #include "network/onnx/layouts/quantization.hpp"
+#include "network/onnx/ops/operators.hpp"
 #include "network/onnx/rewrites/sized_constants.hpp"
 #include "network/onnx/rewrites/transformers.hpp"
+#include "network/passes/fusion.hpp"
 #include "octet/network.hpp"
 #include "octet/onnx_graph.hpp"
 

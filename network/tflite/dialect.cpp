@@ -1,9 +1,9 @@
 // TFLite's networks: files say the types of all tensors, arithmetic is that of a profile, and nothing is
 // rewritten.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/tflite/ops/operators.hpp"
 #include "network/dialects/dialects.hpp"
 #include "network/passes/fold_integers.hpp"
+#include "network/tflite/ops/operators.hpp"
 
 namespace octet::model {
 namespace {

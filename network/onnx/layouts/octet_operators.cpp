@@ -8,13 +8,13 @@
 #include <tuple>
 #include <utility>
 
-#include "network/onnx/parts/attention_parts.hpp"
 #include "network/onnx/layouts/images_in_blocks.hpp"
+#include "network/onnx/parts/attention_parts.hpp"
 #include "network/onnx/rewrites/ort_graph.hpp"
 #include "network/onnx/rewrites/transformers.hpp"
-#include "network/shapes/node_shapes.hpp"
 #include "network/onnx/shapes/images.hpp"
 #include "network/onnx/shapes/matrices.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

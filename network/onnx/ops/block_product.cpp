@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/ops/block_products.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

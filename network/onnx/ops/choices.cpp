@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "network/graph/element_map.hpp"
+#include "network/onnx/ops/operators.hpp"
+#include "network/onnx/ops/spans.hpp"
+#include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
-#include "network/onnx/ops/operators.hpp"
-#include "network/onnx/ops/spans.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 namespace {

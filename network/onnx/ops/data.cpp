@@ -8,11 +8,11 @@
 
 #include <immintrin.h>
 
-#include "network/ops/choosing.hpp"
 #include "network/onnx/ops/instruction_sets.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/choosing.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

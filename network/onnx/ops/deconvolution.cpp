@@ -9,9 +9,9 @@
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/ops/plane_products.hpp"
-#include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 #include "network/onnx/shapes/images.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/node_rows.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

@@ -4,13 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/float_conv.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 #include "network/onnx/shapes/images.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/moving.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/operators.hpp"
+#include "network/ops/moving.hpp"
 
 namespace octet::model {
 

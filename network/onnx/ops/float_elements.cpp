@@ -7,13 +7,13 @@
 #include <limits>
 #include <optional>
 
-#include "network/ops/broadcast.hpp"
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/broadcast.hpp"
+#include "network/ops/moving.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 namespace {

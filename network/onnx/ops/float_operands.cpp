@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "network/ops/broadcast.hpp"
 #include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/broadcast.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 namespace {

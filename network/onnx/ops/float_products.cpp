@@ -5,9 +5,9 @@
 #include "network/onnx/ops/dot.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 #include "network/onnx/shapes/matrices.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "network/graph/index_walk.hpp"
-#include "network/ops/broadcast.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/instruction_sets.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/broadcast.hpp"
+#include "network/shapes/node_rows.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/choosing.hpp"
+#include "network/ops/moving.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

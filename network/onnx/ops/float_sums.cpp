@@ -5,13 +5,13 @@
 #include <string>
 
 #include "network/graph/index_walk.hpp"
+#include "network/onnx/ops/float_loops.hpp"
+#include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
-#include "network/onnx/ops/float_loops.hpp"
-#include "network/onnx/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::model {

@@ -6,11 +6,11 @@
 
 #include "network/graph/element_map.hpp"
 #include "network/graph/index_walk.hpp"
+#include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
-#include "network/onnx/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 namespace {

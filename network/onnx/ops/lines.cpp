@@ -5,11 +5,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
-#include "network/onnx/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 namespace {

@@ -5,13 +5,13 @@
 #include <cstring>
 
 #include "network/graph/element_map.hpp"
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/images.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/moving.hpp"
 #include "network/ops/rearranging.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
-#include "network/onnx/shapes/images.hpp"
 
 namespace octet::model {
 namespace {

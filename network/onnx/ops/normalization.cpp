@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/ops/moving.hpp"
+#include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
 namespace {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/ops/rearranging.hpp"
 #include "network/graph/element_map.hpp"
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/operators.hpp"
+#include "network/ops/moving.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 

@@ -1,9 +1,9 @@
 // Operators that are gone when a network runs: others or constants have taken their place.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
+#include "network/ops/choosing.hpp"
+#include "network/ops/moving.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 

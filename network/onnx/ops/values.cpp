@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "network/onnx/ops/operators.hpp"
+#include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model {
 namespace {

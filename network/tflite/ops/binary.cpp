@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/tflite/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
+#include "network/tflite/ops/operators.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "network/ops/broadcast.hpp"
+#include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/integers.hpp"
 #include "network/tflite/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {

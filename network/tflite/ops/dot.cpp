@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 #include "octet/contract.hpp"
 

@@ -1,8 +1,8 @@
 // L2_NORMALIZATION: rows of codes over their length, in 1/128.
 // SPDX-License-Identifier: Apache-2.0
+#include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/integers.hpp"
 #include "network/tflite/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {

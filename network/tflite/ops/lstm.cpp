@@ -4,11 +4,11 @@
 #include <array>
 #include <cmath>
 
-#include "network/tflite/ops/integers.hpp"
-#include "network/tflite/ops/recurrent.hpp"
-#include "network/tflite/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
+#include "network/tflite/ops/integers.hpp"
+#include "network/tflite/ops/operators.hpp"
+#include "network/tflite/ops/recurrent.hpp"
 
 namespace octet::model {
 namespace {

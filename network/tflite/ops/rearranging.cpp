@@ -4,8 +4,8 @@
 
 #include "network/graph/element_map.hpp"
 #include "network/ops/rearranging.hpp"
-#include "network/tflite/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
+#include "network/tflite/ops/operators.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/ops/integers.hpp"
 #include "network/tflite/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {

@@ -1,7 +1,7 @@
 // TFLite's RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR on NHWC codes; scale and zero point stay.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/tflite/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
+#include "network/tflite/ops/operators.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {

@@ -2,11 +2,11 @@
 // them, and the history's product with its time weights, summed over `rank` neighbouring filters, is a unit of the
 // output.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/tflite/ops/integers.hpp"
-#include "network/tflite/ops/recurrent.hpp"
-#include "network/tflite/ops/operators.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
+#include "network/tflite/ops/integers.hpp"
+#include "network/tflite/ops/operators.hpp"
+#include "network/tflite/ops/recurrent.hpp"
 
 namespace octet::model {
 namespace {

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/ops/operators.hpp"
-#include "network/shapes/node_rows.hpp"
 #include "network/tflite/shapes/shapes.hpp"
 
 namespace octet::model {
