@@ -7,7 +7,7 @@
 
 namespace octet::model::shape {
 
-// ---- Windows (onnx_windows.cpp)
+// ---- Windows (windows.cpp)
 
 void qlinear_conv(node_shapes &n);
 void conv_integer(node_shapes &n);
@@ -36,7 +36,7 @@ void comparison(node_shapes &n);
 void truth(node_shapes &n);
 void where(node_shapes &n);
 
-// ---- Integers out of shapes (onnx_values.cpp)
+// ---- Integers out of shapes (values.cpp)
 
 void shape_of(node_shapes &n);
 void size_of(node_shapes &n);
