@@ -39,14 +39,14 @@ public:
     template <typename Body> void execute(const Body &body) { arena_.execute(body); }
     tbb::task_arena &get() { return arena_; }
 
+    /// Far beyond the CPUs, threads are of no use but to tests, and a process may not have many.
+    static int most_threads() { return std::max(256, machine_threads()); }
+
 private:
     static constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
-    /// Far beyond the CPUs, threads are of no use but to tests, and a process may not have many.
     static std::size_t allowed(int threads) {
-        constexpr int most = 256;
-        const int default_threads = tbb::this_task_arena::max_concurrency();
         return static_cast<std::size_t>(
-            std::max({std::min(threads, most), default_threads, machine_threads()}));
+            std::max({threads, tbb::this_task_arena::max_concurrency(), machine_threads()}));
     }
 
     const tbb::global_control allowed_;
@@ -54,12 +54,13 @@ private:
 };
 
 /// This thread's own arena, since loops of several threads would wait for each other's places in one arena. Kept for each
-/// count: networks that take turns in a thread may differ in theirs.
+/// count, of which there are `most_threads`: networks that take turns in a thread may differ in theirs.
 explicit_arena &arena_of(int threads) {
     thread_local std::map<int, std::unique_ptr<explicit_arena>> arenas;
-    std::unique_ptr<explicit_arena> &arena = arenas[threads];
+    const int places = std::min(threads, explicit_arena::most_threads());
+    std::unique_ptr<explicit_arena> &arena = arenas[places];
     if (!arena)
-        arena = std::make_unique<explicit_arena>(threads);
+        arena = std::make_unique<explicit_arena>(places);
     return *arena;
 }
 
