@@ -8,7 +8,9 @@
 
 #include "octet/settings.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 
 /// Levels are ascending, and each has the instructions of those below it. But AVX-VNNI is an extension of
 /// AVX2 for CPUs without AVX-512: levels above lack it.
@@ -33,4 +35,6 @@ template <typename Code> Code fastest(std::initializer_list<form_of_loop<Code>> 
     return code;
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet
