@@ -404,6 +404,8 @@ class Networks(Digits):
             self.assertEqual([info.shape for info in net.inputs], [(1, -1)] * count)
             self.assertEqual([info.axes for info in net.inputs], [("n", "s")] * count)
             self.assertIn("shape=(1, -1), axes=('n', 's'), dtype=float32", repr(net.inputs))
+            self.assertIsNone(net.outputs[0].dtype)  # until a call chooses sizes
+            self.assertIn("dtype=None", repr(net))
             with self.assertRaisesRegex(ValueError, "dimension 1 .'s'. has no fixed size, and none is given; a call with an array, or resize, gives one"):
                 net.nodes
             for n, s in [(1, 3), (2, 5), (1, 3)] + [(1, s) for s in range(1, 40)]:

@@ -77,7 +77,7 @@ py::list python_network::infos(const std::vector<port> &ports) {
         for (std::size_t d = 0; d < p.axes.size(); d++)
             axes[d] = p.is_open(d) ? py::object(py::str(p.axes[d])) : py::object(py::none());
         info["axes"] = axes;
-        info["dtype"] = dtype_of(p.type);
+        info["dtype"] = p.type == data_type::undef ? py::object(py::none()) : py::object(dtype_of(p.type));
         info["scale"] = scalar_or_none(q.scales);
         info["zero_point"] =
             q.zero_points.size() == 1 ? py::object(py::int_(q.zero_points[0])) : py::object(py::none());
