@@ -18,7 +18,7 @@ import numpy as np
 
 import network
 
-SCHEMA = Path(__file__).parents[2] / "src" / "network" / "tflite" / "tflite.fbs"
+SCHEMA = Path(__file__).parents[2] / "network" / "tflite" / "reader" / "tflite.fbs"
 OPTIONS = {
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",

@@ -13,7 +13,7 @@ const {random_model, json_of, Random} = require('./random_models.cjs');
 
 const profile = 'litert-2026.08-x86', runs_of_a_file = 3;
 const bytes_of = {s8: 1, u8: 1, s16: 2, s32: 4, f32: 4};
-const schema = path.join(__dirname, '..', '..', 'src', 'network', 'tflite', 'tflite.fbs');
+const schema = path.join(__dirname, '..', '..', 'network', 'tflite', 'reader', 'tflite.fbs');
 
 function run(program, ...words) {
     const {status, stdout, stderr, error} = spawnSync(program, words, {maxBuffer: 2 ** 28});

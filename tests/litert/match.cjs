@@ -11,7 +11,7 @@ const {Litert, folder_of_package} = require('./litert.cjs');
 const {json_of, Random} = require('./random_models.cjs');
 
 const runtime = 'litert-2026.08-x86', probes = 256;
-const schema = path.join(__dirname, '..', '..', 'src', 'network', 'tflite', 'tflite.fbs');
+const schema = path.join(__dirname, '..', '..', 'network', 'tflite', 'reader', 'tflite.fbs');
 const types = {s8: ['INT8', '|i1'], u8: ['UINT8', '|u1'], f32: ['FLOAT32', '<f4'], s32: ['INT32', '<i4']};
 const low_of = {s8: -128, u8: 0};
 
