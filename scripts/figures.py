@@ -53,9 +53,14 @@ ROOMS = (("network/passes",), ("network/ops", "network/lower", "network/shapes",
          ("tools/match", "tools/base"), ("interop/python",), ("cpu", "jit"), ("interop/onednn", "interop/dnnl", "src/compat"))
 
 
+def product_files(root, folders=include_graph.PRODUCT):
+    """What git has of these folders, without their tests."""
+    names = subprocess.run(["git", "ls-files", *folders], cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in names if "/tests/" not in name]
+
+
 def product_lines(root, folders=include_graph.PRODUCT):
-    names = subprocess.run(["git", "ls-files", *folders], cwd=root, capture_output=True, text=True, check=True)
-    names = [n for n in names.stdout.splitlines() if n.endswith((*include_graph.SOURCES, ".py"))]
+    names = [n for n in product_files(root, folders) if n.endswith((*include_graph.SOURCES, ".py"))]
     return sum(open(os.path.join(root, n), encoding="utf-8", errors="replace").read().count("\n") for n in names)
 
 
@@ -85,10 +90,9 @@ def files_of_primitive(root, name):
     """(in the library and the command, in the doors): files whose code names the operation, its problem or its kind."""
     pattern = re.compile(rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
                          rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
-    listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True, check=True)
     users = ("network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
     found = []
-    for path in listed.stdout.splitlines():
+    for path in product_files(root):
         implements = path.startswith("cpu/") and not path.startswith(("cpu/ref/", "cpu/choice/"))
         if path.endswith((*include_graph.SOURCES, ".py", ".pyi")) and not path.startswith(users) and not implements:
             with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:

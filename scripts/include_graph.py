@@ -20,13 +20,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.M)
 
 
 class Tree:
-    """The sources below some folders: `text` by path, and what each file includes, of these files (`includes`) and of
+    """The sources below some folders, without their tests: `text` by path, and what each file includes, of these files (`includes`) and of
     others (`foreign`, as they are written)."""
 
     def __init__(self, root, folders=PRODUCT):
         self.text, self.includes, self.foreign = {}, {}, {}
         for folder in folders:
-            for where, _, names in os.walk(os.path.join(root, folder)):
+            for where, rooms, names in os.walk(os.path.join(root, folder)):
+                rooms[:] = [room for room in rooms if room != "tests"]
                 for name in names:
                     if name.endswith(SOURCES):
                         path = os.path.join(where, name)

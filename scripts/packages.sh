@@ -43,7 +43,7 @@ docs=(
     hunspell hunspell-en-us hunspell-en-gb # spelling of the pages
 )
 
-# They lie in a folder of their own, where the tests look (tests/CMakeLists.txt); without them those tests are skipped.
+# They lie in a folder of their own, where the tests look (cmake/testing.cmake); without them those tests are skipped.
 install_npm_packages() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/octet/npm packages=(
         onnxruntime-node@1.30.0      # ONNX Runtime

@@ -5,7 +5,7 @@
 # It refuses before it builds: a tree with changes, a version that is not VERSION everywhere, a changelog without a dated section, a contact that
 # nobody reads, a C interface that differs from its description. The archive's bytes follow from the commit alone. Packages and
 # wheel are installed and used in a clean system by scripts/try-packages.sh, where one can be made; the tests of every build install the
-# library and the wheel (tests/install, tests/python/wheel_test.sh).
+# library and the wheel (tests/install, interop/python/tests/wheel_test.sh).
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -11,7 +11,7 @@ status=0
 forbid() {
     local hits
     [ -d "$1" ] || { echo "the rule for $1 is about no folder"; status=1; return; }
-    hits=$(grep -rnE "^ *# *include *[<\"]($2)" "$1" --include='*.hpp' --include='*.cpp' 2>/dev/null)
+    hits=$(grep -rnE "^ *# *include *[<\"]($2)" "$1" --include='*.hpp' --include='*.cpp' --exclude-dir=tests 2>/dev/null)
     [ -z "$hits" ] && return
     printf '%s\n%s\n' "$3:" "$hits"
     status=1
@@ -68,13 +68,13 @@ forbid network/onnx/layouts 'network/(ops|onnx/(reader|completion|ops))/' 'passe
 forbid network/onnx/parts 'network/(passes|lower|ops|onnx/(reader|completion|ops|rewrites|layouts))/' 'parts of nodes are nodes, whoever writes them'
 
 # In the child of a fork a mutex may be locked for ever.
-unguarded=$(grep -rlE '^ *(static |mutable )*std::mutex [a-z_]+;' src network cpu jit interop --include='*.?pp' | xargs grep -L fork_guard)
+unguarded=$(grep -rlE '^ *(static |mutable )*std::mutex [a-z_]+;' src network cpu jit interop --include='*.?pp' --exclude-dir=tests | xargs grep -L fork_guard)
 [ -z "$unguarded" ] || { echo "a mutex that outlives a call stands beside a fork_guard (octet/fork_guard.hpp): $unguarded"; status=1; }
 
 # Rings of units and of folders, and who is compiled with the assembler.
 python3 scripts/include_graph.py --source . || status=1
 
-threads=$(grep -rlE '^ *# *include *<(tbb/|oneapi/tbb/|omp\.h)' src network cpu jit include tools examples interop |
+threads=$(grep -rlE '^ *# *include *<(tbb/|oneapi/tbb/|omp\.h)' src network cpu jit include tools examples interop --exclude-dir=tests |
     grep -vE '^(cpu/machine/workers_(tbb|omp)|tools/bench/workload_onednn)\.cpp$')
 [ -z "$threads" ] || { echo "only cpu/machine/workers_*.cpp include oneTBB or OpenMP: $threads"; status=1; }
 

@@ -20,7 +20,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 os.environ.setdefault("OCTET_SOURCE_DIR", ROOT)
-sys.path.insert(0, os.path.join(ROOT, "tests", "serve"))
+sys.path.insert(0, os.path.join(ROOT, "serve", "tests"))
 import serving  # noqa: E402
 from http2 import INFER, message  # noqa: E402
 

@@ -17,7 +17,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.environ.setdefault("OCTET_SOURCE_DIR", ROOT)
-sys.path.insert(0, os.path.join(ROOT, "tests", "serve"))
+sys.path.insert(0, os.path.join(ROOT, "serve", "tests"))
 import serving  # noqa: E402
 
 

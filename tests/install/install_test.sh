@@ -68,7 +68,7 @@ use() {
             linked "$scratch/$name/pkgconfig_$program" octet-network c++ -std=c++17 "$source/tests/install/$program.cpp"
             started "$scratch/$name/pkgconfig_$program" "$source/examples/digits/digits_int8.tflite"
         done
-        linked "$scratch/$name/c_network_user" octet-network cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/tests/install/network.c"
+        linked "$scratch/$name/c_network_user" octet-network cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/network/tests/c_network.c"
         started "$scratch/$name/c_network_user" "$source/examples/digits/digits_int8.tflite" "$scratch/$name/plan.octet"
         echo '#include <octet/octet.h>' | c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ - \
             "-I$(pkg-config --variable=includedir octet)"

@@ -1,4 +1,4 @@
-// What a program is told of the CPU when features are hidden from it (tests/onnxruntime/levels.cjs): the
+// What a program is told of the CPU when features are hidden from it (network/onnx/tests/onnxruntime/levels.cjs): the
 // words of CPUID, and the instruction as a signal's handler executes it. No signal comes here.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include <xbyak/xbyak_util.h>
 
-#include "onnxruntime/hidden_cpu_features.h"
+#include "support/hidden_cpu_features.h"
 
 namespace octet::impl::jit {
 namespace {

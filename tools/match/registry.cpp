@@ -157,16 +157,16 @@ struct evidence {
 };
 constexpr evidence known[] = {
     {"f32", "oneDNN 2.6.3, all int8 primitives (`src/cpu/ref_*.cpp`, the generated kernels with VNNI)", true,
-     "oneDNN 2.6.3 itself, in one process (`tests/peers`)"},
+     "oneDNN 2.6.3 itself, in one process (`interop/onednn/tests/peers`)"},
     {"f32_v3", "oneDNN 3.8 (its guide to quantization, `src/cpu/ref_*.cpp`)", false},
     {"ort_f32",
      "ONNX Runtime 1.30.0, CPU provider (`onnxruntime/core/mlas/lib/quantize.cpp`, `MlasRequantizeOutput`)",
-     true, "operator vectors and networks of ONNX Runtime 1.30.0 (`ort_ops.json`, `tests/model`)"},
+     true, "operator vectors and networks of ONNX Runtime 1.30.0 (`ort_ops.json`, `network/onnx/tests`)"},
     {"tflite_2step",
      "TensorFlow Lite Micro at 90b983c2 and LiteRT's reference kernels at f6745779 "
      "(`kernels/internal/common.cc`, "
      "`MultiplyByQuantizedMultiplier`)",
-     true, "operator vectors and networks made by these kernels (`tflite_ops.json`, `tests/model`)"},
+     true, "operator vectors and networks made by these kernels (`tflite_ops.json`, `network/tflite/tests`)"},
     {"tflite_single_rounding",
      "TensorFlow Lite Micro at 90b983c2 built with `TFLITE_SINGLE_ROUNDING` (`kernels/internal/common.cc`)",
      true},
@@ -196,7 +196,8 @@ constexpr evidence known[] = {
     {"xnnpack_f32",
      "XNNPACK 75db3c09 on x86 (`src/xnnpack/requantization.h`), LiteRT's default for what its delegate takes",
      false,
-     "vectors computed by XNNPACK (`litert_ops.json`), LiteRT itself on random networks (`tests/litert`)"},
+     "vectors computed by XNNPACK (`litert_ops.json`), LiteRT itself on random networks "
+     "(`network/tflite/tests/litert`)"},
     {"xnnpack_rndnu",
      "XNNPACK 75db3c09 on Arm (`src/xnnpack/requantization.h`), products of u8 codes and MUL", false,
      "vectors computed by XNNPACK for AArch64 (`litert_ops.json`, `litert_arm64_ops.json`)"},
@@ -213,7 +214,7 @@ constexpr evidence known[] = {
     {"onnx_f64",
      "ONNX's reference evaluator (`onnx/reference/ops/op_qlinear_conv.py`, "
      "`onnx/reference/ops/op_qlinear_matmul.py`)",
-     false, "its formula in NumPy (`tests/python/match_test.py`)"},
+     false, "its formula in NumPy (`interop/python/tests/match_test.py`)"},
     {"fbgemm_f32", "FBGEMM with a bias in f32, as PyTorch 1.13 calls it (`fbgemm/OutputProcessing-inl.h`)",
      false},
 };

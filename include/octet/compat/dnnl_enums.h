@@ -2,7 +2,7 @@
 #define OCTET_COMPAT_DNNL_ENUMS_H
 
 /* oneDNN 2.6's enumerations with its numbers: clients store them, send them and switch over them, and so does the C interface
-   between a header and a library that were built apart. tests/compat compares each with oneDNN's. */
+   between a header and a library that were built apart. interop/onednn/tests/compat compares each with oneDNN's. */
 
 #include "octet/compat/dnnl_kinds.h"
 #include "octet/compat/dnnl_tags.h"

@@ -2,7 +2,7 @@
 #define OCTET_COMPAT_DNNL_TYPES_H
 
 /* oneDNN 2.6's types and constants for C and C++. Structures are oneDNN's to the byte, so that one code serves clients of this
-   header and clients of oneDNN's own; tests/compat compares them. */
+   header and clients of oneDNN's own; interop/onednn/tests/compat compares them. */
 
 #ifdef __cplusplus
 #include <cstddef>

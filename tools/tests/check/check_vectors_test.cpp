@@ -1,0 +1,123 @@
+// `octet check` on the full vector files, where their folder exists.
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <set>
+
+#include "support/levels.hpp"
+#include "support/paths.hpp"
+#include "tools/tests/check/check_fixture.hpp"
+
+namespace octet::vectors {
+namespace {
+
+class CheckSharedTest : public CheckTest {
+protected:
+    /// Replays a file of the shared folder; true if nothing failed.
+    bool check_shared(const std::string &name, const options &opt = {}) {
+        return check((fs::path(tests::shared_path()) / name).string(), opt);
+    }
+    void expect_all_pass(const options &opt, std::initializer_list<const char *> files) {
+        for (const char *file : files)
+            EXPECT_TRUE(check_shared(file, opt)) << opt.isa << ' ' << file << '\n' << output;
+    }
+    void SetUp() override {
+        if (!fs::is_directory(tests::shared_path()))
+            GTEST_SKIP() << tests::shared_path() << " does not exist";
+    }
+};
+
+TEST_F(CheckSharedTest, TfliteOperators) {
+    EXPECT_TRUE(check_shared("vectors/tflite_ops.json")) << output;
+    EXPECT_EQ(last_line(), "296 passed, 0 failed"); // nothing skipped
+}
+
+/// XNNPACK's on x86 and on Arm, and LiteRT's own kernels, at every level.
+TEST_F(CheckSharedTest, LitertOperators) {
+    for (const cpu_isa level : get_available_cpu_isas()) {
+        options opt;
+        opt.isa = to_string(level);
+        EXPECT_TRUE(check_shared("vectors/litert_ops.json", opt)) << opt.isa << '\n' << output;
+        EXPECT_EQ(last_line(), "481 passed, 0 failed") << opt.isa;
+    }
+}
+
+/// LiteRT of AArch64 as Clang and GCC compile it, at every level. Little cores have another product of u8
+/// codes, which is refused.
+TEST_F(CheckSharedTest, LitertOperatorsOfArm) {
+    for (const cpu_isa level : get_available_cpu_isas()) {
+        options opt;
+        opt.isa = to_string(level);
+        for (const char *profile : {"litert-2026.08-arm64", "litert-2026.08-arm64-gcc"}) {
+            opt.profile = profile;
+            EXPECT_TRUE(check_shared("vectors/litert_arm64_ops.json", opt)) << opt.isa << '\n' << output;
+            EXPECT_EQ(last_line(), "255 passed, 0 failed") << opt.isa << ' ' << profile;
+        }
+        opt.profile = "litert-2026.08-arm64-a53";
+        EXPECT_TRUE(check_shared("vectors/litert_arm64_ops.json", opt)) << opt.isa << '\n' << output;
+    }
+}
+
+TEST_F(CheckSharedTest, OrtOperators) {
+    EXPECT_TRUE(check_shared("vectors/ort_ops.json")) << output;
+    EXPECT_EQ(last_line(), "214 passed, 0 failed");
+}
+
+/// Names behind FAIL.
+std::set<std::string> failures_in(const std::string &output) {
+    std::set<std::string> names;
+    std::istringstream lines(output);
+    for (std::string line; std::getline(lines, line);)
+        if (line.rfind("FAIL ", 0) == 0)
+            names.insert(line.substr(5, line.find(':') - 5));
+    return names;
+}
+
+/// What ONNX Runtime makes of graphs that probe its transformers: bytes, and which of them changed the graph.
+TEST_F(CheckSharedTest, OrtGraphs) {
+    const int threads = get_num_threads();
+    for (const int count : {1, 2}) {
+        set_num_threads(count);
+        for (const cpu_isa level : octet::impl::generated_levels()) {
+            options opt;
+            opt.isa = to_string(level);
+            if (!octet::impl::isa_is_usable(level))
+                continue;
+            check_shared("vectors/ort_graphs/graphs.json", opt);
+            EXPECT_EQ(failures_in(output), std::set<std::string>{})
+                << opt.isa << ", " << count << " threads\n"
+                << output;
+        }
+    }
+    set_num_threads(threads);
+}
+
+TEST_F(CheckSharedTest, RequantizationVectors) {
+    EXPECT_TRUE(check_shared("spec/requantization_vectors.json")) << output;
+    EXPECT_EQ(last_line(), "1558 passed, 0 failed"); // 1295 vectors, 32 x 5 derivations, 103 primitives
+}
+
+/// Again on the reference alone and on generated code alone, at each level of this machine.
+TEST_F(CheckSharedTest, EveryImplementationAtEveryLevel) {
+    options opt;
+    opt.impl = implementation::ref;
+    expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json"});
+#ifdef NDEBUG // with sanitizers the reference takes minutes for the networks
+    expect_all_pass(opt, {"models/models.json"});
+#endif
+    opt.impl = implementation::jit;
+    for (const cpu_isa level : octet::impl::generated_levels()) {
+        opt.isa = to_string(level);
+        if (octet::impl::isa_is_usable(level))
+            expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json", "models/models.json"});
+        else
+            std::cout << "skipped: " << opt.isa << " is not usable here\n";
+    }
+}
+
+TEST_F(CheckSharedTest, Models) {
+    EXPECT_TRUE(check_shared("models/models.json")) << output;
+    EXPECT_EQ(last_line(), "48 passed, 0 failed");
+}
+
+} // namespace
+} // namespace octet::vectors
