@@ -10,14 +10,13 @@ inline namespace v0 {
 ///   a(c) = scale(c) / sqrt(variance(c) + epsilon),   b(c) = fma(-mean(c), a(c), shift(c))
 ///   dst(n, c, …) = fma(src(n, c, …), a(c), b(c)), with fuse_norm_relu max(that, 0); then post-ops
 ///
-/// Every operation is f32 with one rounding; without flags scale is 1 and shift 0. oneDNN does not fold: its results
-/// differ in the last bits.
+/// Every operation is f32 with one rounding; without flags scale is 1 and shift 0. oneDNN does not fold: its
+/// results differ in the last bits.
 ///
 /// Shapes   src and dst {N, C, …}, 2 to 5 dimensions; mean, variance, scale and shift {C}, dense; with
 ///          use_scale_shift {2, C}.
-/// Types    f32.
-/// Flags    without use_global_stats: a channel's statistics as layer normalization's of a row, results of training.
-/// Attributes  post-ops.
+/// Types    f32. Flags    without use_global_stats: a channel's statistics as layer normalization's of a row,
+/// results of training. Attributes  post-ops.
 struct OCTET_API batch_normalization_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc : public normalization_desc {

@@ -15,8 +15,9 @@ inline namespace v0 {
 ///   arithmetic, so there are no post-ops.
 /// - ort_f32, others: (r_0 op r_1) / s_dst, that is DequantizeLinear, op, QuantizeLinear.
 /// - caffe2_2step, add: rha((d_0 * m_0 + d_1 * m_1) / 2^shift), Int8Add of Caffe2 and QNNPACK.
-/// - xnnpack_*, add and sub: (d_0 * m_0 ± d_1 * m_1 + 2^(shift-1)) >> shift, XNNPACK's ADD and SUB: multipliers of 21 bits,
-///   2^-10 <= s_i / s_dst < 2^8. xnnpack_*, mul: the rule on d_0 * d_1 with s_0 * s_1 / s_dst in f32, 2^-16 to 2^8.
+/// - xnnpack_*, add and sub: (d_0 * m_0 ± d_1 * m_1 + 2^(shift-1)) >> shift, XNNPACK's ADD and SUB:
+///   multipliers of 21 bits, 2^-10 <= s_i / s_dst < 2^8. xnnpack_*, mul: the rule on d_0 * d_1 with s_0 * s_1
+///   / s_dst in f32, 2^-16 to 2^8.
 /// - caffe_double_round: rha((r_0 op r_1) / s_dst), SNPS-Caffe: dequantize, op, quantize.
 ///
 /// Parameters   f32 rules: optional scales of SRC_0, SRC_1. tflite rules: multipliers (`set_requantization`,
@@ -33,7 +34,7 @@ struct OCTET_API binary : public primitive {
             : alg(alg), src0(src0), src1(src1), dst(dst) {}
         ///@}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         algorithm alg;
         memory::desc src0, src1, dst;

@@ -2,7 +2,8 @@
 
 // From the scales of an accumulating operator to the attributes of its primitive, under any requantization
 // rule: the framework's own multipliers, or those that another framework would derive from the same scales.
-// Networks do this for their nodes; who calls primitives by hand can do it for theirs. Part of octet::network.
+// Networks do this for their nodes; who calls primitives by hand can do it for theirs. Part of
+// octet::network.
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +23,7 @@ struct accumulator {
     float dst_scale = 0;               ///< positive
     std::vector<float> weights_scales; ///< one, or one per output channel
     std::int32_t dst_zero_point = 0;   ///< for ranges alone; set it on the attributes, too
-    scale_derivation derivation = scale_derivation::tflite_f64; ///< of the rules that start from a double
+    scale_derivation derivation = scale_derivation::tflite_f64; ///< for rules that start from a double
     /// Masks of the output channel over dst and weights, if there are several scales.
     ///@{
     int dst_mask = 0, weights_mask = 0;
@@ -39,10 +40,11 @@ OCTET_API void set_contract(primitive_attr &attr, requantization_rule rule, cons
 OCTET_API void append_range(octet::post_ops &ops, requantization_rule rule, const accumulator &acc,
                             std::int32_t low, std::int32_t high);
 
-/// Whether the rule adds the bias after the scale, in real units, instead of to the accumulator.
+/// Returns whether the rule adds the bias after the scale, in real units, instead of to the accumulator.
 OCTET_API bool has_real_bias(requantization_rule rule);
 
-/// Whether the multiplier depends on `accumulator::magnitudes`: `legacy_scale_multiplier` gives it.
+/// Returns whether the multiplier depends on `accumulator::magnitudes`; `legacy_scale_multiplier` computes it
+/// then.
 OCTET_API bool needs_magnitudes(requantization_rule rule);
 
 /// (acc * multiplier) * 2^-shift for gemmlowp's legacy stage. Its product wraps at 32 bits, so the multiplier

@@ -7,8 +7,8 @@ inline namespace v0 {
 
 /// The tensors and sizes of a convolution or deconvolution.
 struct OCTET_API convolution_desc {
-    /// Sizes have one value per spatial dimension, outermost first; dilates are 0. `padding` has one value, which
-    /// oneDNN 2.x passes.
+    /// Sizes have one value per spatial dimension, outermost first; dilates are 0. `padding` has one value,
+    /// which oneDNN 2.x passes.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
                      const memory::dims &padding_l, const memory::dims &padding_r,
@@ -17,18 +17,18 @@ struct OCTET_API convolution_desc {
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
                      const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
-    /// With dilates.
+    /// A description with dilates and a bias.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
                      const memory::dims &dilates, const memory::dims &padding_l,
                      const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
-    /// With dilates, without a bias.
+    /// A description with dilates, without a bias.
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                      const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
                      const memory::dims &padding_l, const memory::dims &padding_r,
                      padding_kind padding = padding_kind::zero);
 
-    /// What the constructor was given; absent tensors are zero descriptors.
+    /// The constructor's arguments; absent tensors are zero descriptors.
     ///@{
     prop_kind prop;
     algorithm alg;
@@ -76,7 +76,7 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
                                   attr, e, allow_empty) {}
 };
 
-/// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated; and that of f32.
+/// Convolution of int8 with exact int32 accumulation, or of f32: 1D, 2D or 3D, grouped, depthwise, dilated.
 ///
 ///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
 ///   ih = oh * stride_h - padding_l_h + kh * (dilation_h + 1), iw likewise
@@ -85,13 +85,15 @@ template <typename Desc> struct convolution_primitive_desc : public primitive_de
 /// Outside the image src equals src_zp, so taps there add nothing. The accumulator wraps modulo 2^32;
 /// `accumulator_range` tells whether it can.
 ///
-/// With f32 src and weights, acc = 0, then acc = fma(src, weights, acc) for kd, kh, kw, ic in this nesting, each
-/// ascending, and with src 0 outside the image: every machine, thread count and layout gives the same bytes. Rules are
-/// f32 (the default), f32_v3 and, without bias, ort_f32; there are no zero points of src and weights.
+/// With f32 src and weights, acc = 0, then acc = fma(src, weights, acc) for kd, kh, kw, ic in this nesting,
+/// each ascending, and with src 0 outside the image: every machine, thread count and layout gives the same
+/// bytes. Rules are f32 (the default), f32_v3 and, without bias, ort_f32; there are no zero points of src and
+/// weights.
 ///
 /// Shapes   src {N, IC, [D, [H,]] W}, weights {OC, IC, [KD, [KH,]] KW} or {G, OC/G, IC/G, …}, bias {OC},
 ///          dst {N, OC, …}.
-/// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
+/// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32:
+/// s32);
 ///          dst u8, s8, s32 or f32.
 /// Layouts  any plain layout or strides; `any` gives channels-last activations and packed weights.
 /// Units    strides and paddings in elements; dilates count the zeros between taps (0: dense kernel).
@@ -115,8 +117,8 @@ struct OCTET_API convolution_forward : public primitive {
 
         /// Accumulators, in units of products of codes.
         struct range {
-            std::int64_t lowest;  ///< of all partial and complete sums
-            std::int64_t highest; ///< the same
+            std::int64_t lowest;  ///< bound of all partial and complete sums
+            std::int64_t highest; ///< bound of the same sums
         };
         /// The worst case of these weights over all sources of src's type, in any order of summation. Inside
         /// int32 nothing wraps; up to 2^24 in magnitude f32 holds every accumulator exactly.

@@ -15,7 +15,8 @@ inline namespace v0 {
 /// Shapes   as in convolution_forward, weights {[G,] OC/G, IC/G, [KD, [KH,]] KW} included. A convolution with
 ///          the same strides, dilates and paddings leads from dst's spatial sizes to src's, rounded down:
 ///          IH = (OH + padding_l_h + padding_r_h - ((KH - 1) * (dilation_h + 1) + 1)) / stride_h + 1.
-/// Layouts, types, attributes, errors   as in convolution_forward; products of f32 are added by id, ih, iw, ic.
+/// Layouts, types, attributes, errors   as in convolution_forward; products of f32 are added by id, ih, iw,
+/// ic.
 struct OCTET_API deconvolution_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc : public convolution_desc {

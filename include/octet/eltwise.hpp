@@ -15,7 +15,8 @@ inline namespace v0 {
 /// - tflite_*, relu: d >= 0 ? M(d) : M_alpha(d), or max(M(d), 0) for alpha 0, LEAKY_RELU and RELU.
 /// - tflite_*, bounded_relu and clip: clamp(d, rha(low / s), rha(high / s)); s_dst rescales d before.
 /// - tflite_*, logistic and tanh: the fixed-point functions of TFLite Micro.
-/// - tflite_*, hardswish and abs: TFLite Micro's in 16 and 32 bits; elu with alpha 1: its table, f32 per code.
+/// - tflite_*, hardswish and abs: TFLite Micro's in 16 and 32 bits; elu with alpha 1: its table, f32 per
+///   code.
 ///
 /// tflite rules take 8-bit codes. relu: M from `set_requantization` and M_alpha from
 /// `set_input_multiplier(SRC)`, or scales of SRC and DST, from which TFLite's multipliers are derived.
@@ -37,7 +38,7 @@ struct OCTET_API eltwise_forward : public primitive {
             : desc(prop, alg, data, data, alpha, beta) {} ///< oneDNN 2.x
         ///@}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         prop_kind prop;
         algorithm alg;

@@ -10,8 +10,8 @@
 namespace octet {
 inline namespace v0 {
 
-/// The device that primitives run on. Octet has one engine: the CPU, index 0. A default-constructed engine is a null
-/// handle.
+/// The device that primitives run on. Octet has one engine: the CPU, index 0. A default-constructed engine is
+/// a null handle.
 class OCTET_API engine {
 public:
     /// `any` stands for the CPU; a GPU is known by name only.

@@ -11,11 +11,11 @@ inline namespace v0 {
 /// A problem as text (octet/problem.hpp), with a name for people.
 struct example_problem {
     std::string name;    ///< as in "depthwise convolution"
-    std::string problem; ///< what `primitive_desc_from_string` reads
+    std::string problem; ///< a text for `primitive_desc_from_string`
 };
 
-/// A small usual problem of each operation, at least one, for probes and as a beginning of one's own: `octet info` tells which
-/// implementations they get.
+/// Returns small, usual problems, at least one of each operation, for probes and as a starting point;
+/// `octet info` shows which implementations they get.
 OCTET_API std::vector<example_problem> example_problems();
 
 } // namespace v0

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-/// What every public header needs of the compiler.
+/// The compiler's part in every public header: the language version, and which symbols are exported.
 
 #if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
 #error "Octet needs C++17: compile with -std=c++17 or later"

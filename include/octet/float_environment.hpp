@@ -12,8 +12,9 @@ namespace octet {
 inline namespace v0 {
 
 /// While it exists, this thread computes in the default environment; then the caller's returns, with its
-/// sticky flags as they were. Nearly all callers live in the default one, and have raised the flags that a kernel raises:
-/// the register is read, which costs little, and written where it has to change.
+/// sticky flags as they were. Nearly all callers live in the default environment and have raised the flags
+/// that a kernel raises, so the register is read, which costs little, and written only where it has to
+/// change.
 class default_float_environment {
 public:
     /// Saves the caller's environment and sets the default one.

@@ -1,9 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A quantized network as a value: tensors, nodes in execution order, nothing that runs. `octet::network` makes
-// something that runs out of it. Files are read into graphs; whoever has a network in a form of their own fills
-// one by hand. Operator and attribute names are the framework's own, so that its documentation is the
-// documentation of a node.
+// A quantized network as a value: tensors, nodes in execution order, nothing that runs. `octet::network`
+// makes something that runs out of it. Files are read into graphs; whoever has a network in a form of their
+// own fills one by hand. Operator and attribute names are the framework's own, so that its documentation is
+// the documentation of a node.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,13 +33,13 @@ struct quantization {
 /// A tensor's description, and its elements if it is a constant.
 struct tensor {
     std::string name;                  ///< the file's, for messages; need not be unique
-    data_type type = data_type::undef; ///< of the elements
-    std::string
-        foreign_type;  ///< the framework's name of a type that Octet lacks; `type`: its stand-in, or undef
+    data_type type = data_type::undef; ///< the type of the elements
+    /// The framework's name of a type that Octet lacks; `type` is then its stand-in, or undef.
+    std::string foreign_type;
     memory::dims dims; ///< the framework's order (TFLite: NHWC); empty for a scalar
-    /// Names of dimensions of an input whose size the file leaves open, "" for the others; empty: all are fixed.
-    /// Such a size is 1 if it is the first, the batch, and operators can have that, else -1 until it is set; see
-    /// `infer_shapes`.
+    /// Names of dimensions of an input whose size the file leaves open, "" for the others; empty: all are
+    /// fixed. Such a size is 1 if it is the first, the batch, and operators can have that, else -1 until it
+    /// is set; see `infer_shapes`.
     std::vector<std::string> dim_names;
     bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
@@ -64,16 +64,16 @@ struct node {
     /// inserted while a network is made has the number of the node that it serves.
     int number = -1;
 
-    /// Operators applied in turn to every result before it is stored; `network` puts them here. The last one's
-    /// output is the node's, and what they read from elsewhere is among `inputs`.
+    /// Operators applied in turn to every result before it is stored; `network` puts them here. The last
+    /// one's output is the node's, and what they read from elsewhere is among `inputs`.
     std::vector<node> fused = {};
-    /// For a fused operator: which of its inputs is the result so far, which no buffer holds, and which lies in
-    /// the buffer of the output (-1: none, it is a function of single codes).
+    /// For a fused operator: the index in `inputs` of the result so far, which no buffer holds; and the index
+    /// of the input that lies in the output's buffer (-1: none, the operator is a function of single codes).
     ///@{
     int result_input = 0, stored_input = -1;
     ///@}
-    /// What the library has found out about the node while it read or changed the graph; null: nothing.
-    /// Copies keep it.
+    /// Facts that the library found about the node while it read or changed the graph; null: none. Copies
+    /// keep them.
     std::shared_ptr<const node_marks> marks = {};
 };
 
@@ -88,18 +88,18 @@ struct graph {
     ///@{
     std::vector<int> inputs, outputs;
     ///@}
-    /// Packed weights of a graph that `network::save` stored, null for others. Such a graph runs as it is; elements of its
-    /// packed constants read as zeros.
+    /// Packed weights of a graph that `network::save` stored; null for other graphs. Such a graph runs
+    /// without passes; elements of its packed constants read as zeros.
     std::shared_ptr<const saved_plan> saved;
-    std::int64_t opset =
-        17; ///< ONNX: the operator set; what ONNX Runtime makes of some operators depends on it
+    /// ONNX: the operator set; the arithmetic that ONNX Runtime gives to some operators depends on it.
+    std::int64_t opset = 17;
 };
 
 // ---- Reading. All throw octet::error with a sentence that names the file and the defect, and read nothing
 // outside the bytes, whatever they are.
 //
-// What is read from a path is mapped, and large constants stay in the file: it must not be changed or truncated
-// while a graph or network from it lives. To replace a file, write another and rename it.
+// A file that is read from a path is mapped, and large constants stay in it: it must not be changed or
+// truncated while a graph or network from it lives. To replace a file, write another and rename it.
 
 /// Reads and checks a .tflite file: FlatBuffers' verifier, every index, every size, `check_graph`.
 OCTET_API graph read_tflite(const std::string &path);
@@ -107,32 +107,34 @@ OCTET_API graph read_tflite(const std::string &path);
 OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
-/// `check_graph`. A first dimension without a fixed size is 1 if the operators can have that. Where not, or where an
-/// input has others without one, shapes are not known yet, and `infer_shapes` comes first once they are set. INT64
-/// becomes s32, sizes and indices being smaller than that, and BOOL u8. External data is mapped, too, from the directory
-/// of `path`. Throws `unimplemented` where the library was built without ONNX.
+/// `check_graph`. A first dimension without a fixed size is 1 if the operators can have that. Where they
+/// cannot, or where an input has other dimensions without a size, shapes stay unknown; set the sizes and call
+/// `infer_shapes`. INT64 becomes s32, since sizes and indices are smaller than that, and BOOL becomes u8.
+/// External data is mapped, too, from the directory of `path`. Throws `unimplemented` where the library was
+/// built without ONNX.
 OCTET_API graph read_onnx(const std::string &path);
 /// Reads an .onnx file from bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
-/// What an .onnx file says of itself, whatever its operators are, to look at: nothing is inferred, tensors that nodes
-/// compute have the type and the dimensions that the file declares, or none. Checks all but `check_graph`.
+/// Reads an .onnx file as it is, with any operators, to be looked at: infers nothing. Tensors that nodes
+/// compute have the type and dimensions that the file declares, or none. Checks what `read_onnx` checks, but
+/// not `check_graph`.
 OCTET_API graph read_onnx_structure(const std::string &path);
 
-/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content; or what
-/// `network::save` wrote, told by the content: lengths, checksums, version, instruction set, every index and size,
-/// `check_graph`.
+/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content; or
+/// what `network::save` wrote, told by the content: lengths, checksums, version, instruction set, every index
+/// and size, `check_graph`.
 OCTET_API graph read_network(const std::string &path);
 /// Reads a network from bytes in memory; the format is told by the content.
 OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
-/// The network that a saved plan was made of, in the plan's sizes: operators before passes joined them. Elements of
-/// constants that the plan has only packed read as zeros. Any other graph is its own source.
+/// The network that a saved plan was made of, in the plan's sizes: operators before passes joined them.
+/// Elements of constants that the plan has only packed read as zeros. Any other graph is its own source.
 OCTET_API graph source_of(const graph &g);
 
-/// Gives every computed tensor of a graph as it was read its dimensions (ONNX: its type, too), from those of the inputs,
-/// which may have been changed. Throws octet::error for an input with a size that is not known (-1), with its name and that
-/// of the dimension, and for nodes whose inputs do not fit together; `unimplemented` with all operators that Octet does
-/// not know.
+/// Infers the dimensions of every computed tensor (ONNX: its type, too) from those of the inputs, which may
+/// have been changed. The graph must be as it was read. Throws octet::error for an input with an unknown size
+/// (-1), with its name and that of the dimension, and for nodes whose inputs do not fit together;
+/// `unimplemented` with all operators that Octet does not know.
 OCTET_API void infer_shapes(graph &g);
 
 // ---- What holds for every graph.
@@ -146,11 +148,11 @@ OCTET_API void check_graph(const graph &g);
 /// octet::error where a tensor on the way does not begin with the batch.
 OCTET_API void set_batch(graph &g, dim_t batch);
 
-/// Why rows of a network are not independent, or not known to be: a sentence about the first node that may mix them; empty
-/// where row n of every output depends on row n of the inputs alone, so that the bytes of a row are the same in any
-/// batch. The graph is one as it was read with a batch of 1, or a saved plan's, whose source and profile are asked. Every
-/// operator has to keep rows apart with its attributes; one that quantizes by the range of a whole tensor, for example, or
-/// has a state, does not, nor does one that a profile computes in groups of elements across rows.
+/// Returns why the rows of a batch are not known to be independent: a sentence about the first node that may
+/// mix them. Returns an empty string where row n of every output depends on row n of the inputs alone, so
+/// that the bytes of a row are the same in any batch. `g` is a graph as it was read with a batch of 1, or a
+/// saved plan's, whose source and profile are asked. An operator mixes rows, for example, if it quantizes by
+/// the range of a whole tensor, has state, or is computed by a profile in groups of elements across rows.
 OCTET_API std::string why_not_batched(const graph &g, const std::string &profile = "");
 
 /// Product of checked dimensions; 1 for a scalar.

@@ -6,15 +6,15 @@ namespace octet {
 inline namespace v0 {
 
 /// int8 inner product (fully connected layer): dst(n, oc) = requantize(Σ (src(n, …) - src_zp) * (weights(oc,
-/// …) - weights_zp)), the sum over input channels and, where present, spatial positions. Products of f32 are added
-/// position by position in row-major order, channels ascending within one, as in convolution_forward.
+/// …) - weights_zp)), the sum over input channels and, where present, spatial positions. Products of f32 are
+/// added position by position in row-major order, channels ascending within one, as in convolution_forward.
 ///
 /// Shapes   src {N, IC, [D, [H,]] [W]}; weights {OC, IC, same spatial}; bias {OC}; dst {N, OC}.
 /// Types, attributes and errors as in convolution_forward; weights mask 1 << 0, destination mask 1 << 1.
 struct OCTET_API inner_product_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
-        /// Without `bias` there is none.
+        /// The second form has no bias.
         ///@{
         desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
              const memory::desc &dst)
@@ -23,7 +23,7 @@ struct OCTET_API inner_product_forward : public primitive {
             : desc(prop, src, weights, memory::desc(), dst) {}
         ///@}
 
-        /// What the constructor was given; absent tensors are zero descriptors.
+        /// The constructor's arguments; absent tensors are zero descriptors.
         ///@{
         prop_kind prop;
         memory::desc src, weights, bias, dst;

@@ -10,16 +10,18 @@ inline namespace v0 {
 ///   mean = S(x) / n,   variance = S((x - mean)^2) / n,   d = (x - mean) * (1 / sqrt(variance + epsilon))
 ///   dst = fma(d, scale(c), shift(c)); only scale: d * scale(c); only shift: d + shift(c); then post-ops
 ///
-/// S adds element i of the row to lane i mod 16, squares by a fused multiply-add, and then the lanes by halves: every
-/// instruction set gives the same bytes. Every operation is f32 with one rounding.
+/// S adds element i of the row to lane i mod 16, squares by a fused multiply-add, and then the lanes by
+/// halves: every instruction set gives the same bytes. Every operation is f32 with one rounding.
 ///
-/// Rule ort_f32 is LayerNormalization of ONNX Runtime 1.30 on machines with AVX2. mean is f32 of a sum in binary64: element i
-/// to lane i mod 4, lanes by halves, the rest behind them. Squares by a fused multiply-add to lane i mod 8, lanes by
-/// halves, the rest behind them, of which the first four are squared and added in two roundings if there are as many. dst as
-/// above. Rows shorter than 8: Welford's updates, then (x - mean) / sqrt(variance + epsilon) * scale(c) + shift(c), each
-/// operation rounded. No post-ops and no use_global_stats with it.
+/// Rule ort_f32 is LayerNormalization of ONNX Runtime 1.30 on machines with AVX2. mean is f32 of a sum in
+/// binary64: element i to lane i mod 4, lanes by halves, the rest behind them. Squares by a fused
+/// multiply-add to lane i mod 8, lanes by halves, the rest behind them, of which the first four are squared
+/// and added in two roundings if there are as many. dst as above. Rows shorter than 8: Welford's updates,
+/// then (x - mean) / sqrt(variance + epsilon) * scale(c) + shift(c), each operation rounded. No post-ops and
+/// no use_global_stats with it.
 ///
-/// Shapes   src and dst {…, C}, 2 to 6 dimensions; scale and shift {C}, dense, or {2, C} with use_scale_shift; with
+/// Shapes   src and dst {…, C}, 2 to 6 dimensions; scale and shift {C}, dense, or {2, C} with
+/// use_scale_shift; with
 ///          use_global_stats mean and variance are arguments, with the dimensions of src but the last.
 /// Types    f32.
 /// Attributes  post-ops; rules f32 and ort_f32.
@@ -40,7 +42,7 @@ struct OCTET_API layer_normalization_forward : public primitive {
             : desc(prop, data, data, memory::desc(), epsilon, flags) {}
         ///@}
 
-        memory::desc stats; ///< of mean and variance, or a zero descriptor
+        memory::desc stats; ///< layout of mean and variance, or a zero descriptor
 
         /// Checks it and chooses an implementation: what a primitive_desc is made of.
         friend OCTET_API impl::primitive_desc_ptr check(const desc &d, const primitive_attr &attr,

@@ -5,7 +5,7 @@
 namespace octet {
 inline namespace v0 {
 
-/// Batched int8 matrix product; and that of f32.
+/// Batched matrix product of int8 or of f32.
 ///
 ///   dst(…, m, n) = requantize( Σ_k (src(…, m, k) - src_zp) * (weights(…, k, n) - weights_zp) )
 ///
@@ -13,7 +13,8 @@ inline namespace v0 {
 ///          of src or weights may be 1 and is broadcast. Bias has dst's rank, each dimension 1 or dst's.
 /// With f32 src and weights, acc = fma(src, weights, acc) for k ascending, from 0; see convolution_forward.
 ///
-/// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
+/// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32:
+/// s32);
 ///          dst u8, s8, s32 or f32.
 /// Layouts  any plain layout or strides; `any` gives row-major activations and packed weights.
 /// Attributes
@@ -23,7 +24,7 @@ inline namespace v0 {
 struct OCTET_API matmul : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
-        /// Without `bias` there is none.
+        /// The second form has no bias.
         ///@{
         desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
              const memory::desc &dst)
@@ -32,7 +33,7 @@ struct OCTET_API matmul : public primitive {
             : desc(src, weights, memory::desc(), dst) {}
         ///@}
 
-        /// What the constructor was given; absent tensors are zero descriptors.
+        /// The constructor's arguments; absent tensors are zero descriptors.
         ///@{
         memory::desc src, weights, bias, dst;
         ///@}

@@ -15,7 +15,7 @@
 namespace octet {
 inline namespace v0 {
 
-/// How a layout is described: not yet chosen (`any`), by strides (`plain`), or by Octet alone (`packed`).
+/// The form of a layout: not chosen yet (`any`), strides (`plain`), or known to Octet alone (`packed`).
 enum class format_kind { undef, any, plain, packed };
 
 /// Roles of the dimensions of packed weights; they decide which dimension is the group, the output channel
@@ -38,7 +38,7 @@ OCTET_API const char *to_string(packed_kind kind);
 /// Depthwise weights stored in patches of 4 taps, shifted for neighbouring outputs that share source bytes.
 struct patch_order {
     dim_t height = 0; ///< rows of a patch: 1, 2 or 4; 0: not stored so
-    /// How often a patch is stored along rows and columns, and how many taps each copy is shifted by.
+    /// Copies of a patch along rows and columns, and the number of taps by which each copy is shifted.
     ///@{
     dim_t row_phases = 1, row_shift = 1, column_phases = 1, column_shift = 1;
     ///@}
@@ -58,8 +58,8 @@ struct patch_order {
 struct memory_desc {
     int ndims = 0;                                              ///< 1 to max_ndims; 0: no tensor
     dim_t dims[max_ndims] = {};                                 ///< in elements, logical order
-    octet::data_type data_type = octet::data_type::undef;       ///< of every element
-    octet::format_kind format_kind = octet::format_kind::undef; ///< which of the fields below count
+    octet::data_type data_type = octet::data_type::undef;       ///< the type of every element
+    octet::format_kind format_kind = octet::format_kind::undef; ///< tells which of the fields below count
     dim_t offset0 = 0;                                          ///< plain: elements before the first one
     dim_t strides[max_ndims] = {};                              ///< plain: elements from index to index
     octet::packed_kind packed_kind = octet::packed_kind::none;  ///< packed; so are all below
@@ -101,8 +101,8 @@ public:
 
         /// The part of this tensor that starts at `offsets`. Only for plain layouts.
         desc submemory_desc(const dims &dimensions, const dims &offsets, bool allow_empty = false) const;
-        /// Returns a descriptor of the same elements under other dimensions; needs a dense row-major layout, or only adds and removes
-        /// dimensions of size 1.
+        /// Returns a descriptor of the same elements under other dimensions. The layout must be dense and
+        /// row-major, unless `dimensions` only adds or removes dimensions of size 1.
         desc reshape(const dims &dimensions, bool allow_empty = false) const;
         /// Dimension i of this tensor becomes dimension `permutation[i]` of the result; nothing moves in
         /// memory.
@@ -141,7 +141,8 @@ public:
     /// Uses the caller's buffer of at least `d.get_size()` bytes (not owned; null may be set later).
     memory(const desc &d, const engine &e, void *handle);
 
-    /// What the memory was made with. All calls but the last throw `invalid_arguments` for a null handle.
+    /// The constructor's arguments. All functions but `operator bool` throw `invalid_arguments` for a null
+    /// handle.
     ///@{
     desc get_desc() const;
     engine get_engine() const;

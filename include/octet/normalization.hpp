@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What batch and layer normalization have in common: the members of their descriptors, and the tensors of statistics.
+// The common part of batch and layer normalization: members of their descriptors, tensors of statistics.
 
 #include "octet/primitive.hpp"
 
@@ -9,11 +9,11 @@ inline namespace v0 {
 
 /// The tensors and parameters of a batch or layer normalization.
 struct OCTET_API normalization_desc {
-    prop_kind prop;            ///< forward; forward_training also gives the statistics
+    prop_kind prop;            ///< forward; forward_training also writes the statistics
     memory::desc src;          ///< the values
-    memory::desc dst;          ///< what they become
+    memory::desc dst;          ///< the normalized values
     float epsilon;             ///< added to the variance, 0 and above
-    normalization_flags flags; ///< the operands that there are, and where statistics come from
+    normalization_flags flags; ///< operands that there are, and whether statistics are arguments
 };
 
 /// The primitive descriptor of a batch or layer normalization that `Desc` describes.

@@ -18,11 +18,11 @@
 // A server makes one network and of it a context per thread (octet_network_new_context).
 //
 // Every function that can fail returns a status; where it is not octet_success, nothing was written, and
-// octet_last_error() says in a sentence what was given and what is allowed. A null pointer where one is needed is such
-// a failure. Handles are opaque. One thread at a time may use a handle; different ones are independent, also contexts
-// of one network. The interface is stable: functions and enumerators are added, none changes its meaning
-// (CONTRIBUTING.md, "The C interface"). It is what octet/network.hpp has for C++, where everything is explained at
-// length.
+// octet_last_error() says in a sentence what was given and what is allowed. A null pointer where one is
+// needed is such a failure. Handles are opaque. One thread at a time may use a handle; different ones are
+// independent, also contexts of one network. The interface is stable: functions and enumerators are added,
+// none changes its meaning (CONTRIBUTING.md, "The C interface"). It is what octet/network.hpp has for C++,
+// where everything is explained at length.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,26 +43,27 @@ extern "C" {
 /// Why a call failed.
 typedef enum octet_status {
     octet_success = 0,       ///< it did not
-    octet_out_of_memory = 1, ///< of the machine, or of the bound that options set
-    octet_invalid_arguments =
-        2,                   ///< the request contradicts itself or the documentation, or the file is damaged
+    octet_out_of_memory = 1, ///< the machine, or the limit of the options, has too little
+    /// The request contradicts itself or the documentation, or the file is damaged.
+    octet_invalid_arguments = 2,
     octet_unimplemented = 3, ///< the request makes sense, but Octet lacks a part of it
     octet_runtime_error = 5  ///< anything else
 } octet_status;
 
-/// The sentence of this thread's last failed call, "" before the first. Valid until the thread's next failure.
+/// The sentence of this thread's last failed call, "" before the first. Valid until the thread's next
+/// failure.
 OCTET_C_API const char *octet_last_error(void);
 
 // ---- The library. Settings hold for the whole process and change no byte of a result.
 
-/// "0.1.0": of the library that runs. Never null.
+/// Version of the library that runs, "0.1.0". Never null.
 OCTET_C_API const char *octet_version(void);
 /// The machine's best instruction set, e.g. "avx512_vnni". Never null.
 OCTET_C_API const char *octet_machine_cpu_isa(void);
-/// The one in use: the machine's best, unless capped. Never null.
+/// The instruction set in use: the machine's best, unless capped. Never null.
 OCTET_C_API const char *octet_cpu_isa(void);
-/// Caps the instruction set of networks created from now on: "ref", "avx2", "avx_vnni", "avx512_core", "avx512_vnni" or
-/// "avx512_amx".
+/// Caps the instruction set of networks created from now on: "ref", "avx2", "avx_vnni", "avx512_core",
+/// "avx512_vnni" or "avx512_amx".
 OCTET_C_API octet_status octet_set_max_cpu_isa(const char *name);
 /// Threads that a run may use; 0: as many as the process may use.
 OCTET_C_API octet_status octet_threads(int *threads);
@@ -74,9 +75,9 @@ OCTET_C_API octet_status octet_set_threads(int threads);
 /// Options of a network. They can be changed and destroyed once the network is made.
 typedef struct octet_options octet_options;
 
-/// All defaults.
+/// Makes options, all with their defaults.
 OCTET_C_API octet_status octet_options_create(octet_options **options);
-/// Null is allowed.
+/// Destroys options. A null pointer is allowed.
 OCTET_C_API void octet_options_destroy(octet_options *options);
 /// First dimension of every input instead of the file's, 1 and more; 0: as in the file.
 OCTET_C_API octet_status octet_options_set_batch(octet_options *options, int64_t batch);
@@ -90,18 +91,22 @@ OCTET_C_API octet_status octet_options_set_fusion(octet_options *options, int fu
 /// is computed, or dequantized from constants, is summed up in an order of its own, as ONNX Runtime does it;
 /// the default.
 OCTET_C_API octet_status octet_options_set_rows_alike(octet_options *options, int rows_alike);
-/// Threads that creation and runs of the network use, up to 4096; 0: as octet_set_threads says, 1: the calling thread alone.
+/// Number of threads for creation and runs of the network, up to 4096. 0: as octet_set_threads says; 1: the
+/// calling thread alone.
 OCTET_C_API octet_status octet_options_set_threads(octet_options *options, int threads);
 /// Dimensions of an input by its name, outermost first, instead of the file's; a batch counts more.
 OCTET_C_API octet_status octet_options_set_shape(octet_options *options, const char *input,
                                                  const int64_t *dims, size_t count);
 /// Size of a dimension that an .onnx file names ("sequence"), wherever it occurs.
 OCTET_C_API octet_status octet_options_set_dimension(octet_options *options, const char *name, int64_t size);
-/// Bytes that weights and buffers may take; creation fails with octet_out_of_memory where that is not enough. 0: any.
+/// Bytes that weights and buffers may take; creation fails with octet_out_of_memory where that is not enough.
+/// 0: any.
 OCTET_C_API octet_status octet_options_set_memory_limit(octet_options *options, size_t bytes);
-/// Called while a network is made, from the thread that makes it: the part that is done, 0 to 1, and what is next.
+/// Called while a network is made, from the thread that makes it, with the fraction that is done, 0 to 1, and
+/// the name of the next step.
 typedef void (*octet_progress)(void *context, double done, const char *next);
-/// `context` is passed through; a null function: none. May not call functions of the network that is made.
+/// Sets the function that is told of progress; a null function: none. `context` is passed through. The
+/// function must not call functions of the network that is made.
 OCTET_C_API octet_status octet_options_set_progress(octet_options *options, octet_progress function,
                                                     void *context);
 
@@ -112,61 +117,63 @@ typedef struct octet_network octet_network;
 /// An input or output of a network. Belongs to it and lives as long.
 typedef struct octet_tensor octet_tensor;
 
-/// Reads a .tflite or .onnx file, or a saved plan, and makes everything that a run needs. The file must not be changed while the network
-/// lives. `options` may be null.
+/// Reads a .tflite or .onnx file, or a saved plan, and makes everything that a run needs. The file must not
+/// be changed while the network lives. `options` may be null.
 OCTET_C_API octet_status octet_network_create(octet_network **network, const char *path,
                                               const octet_options *options);
 /// Makes a network of a file in memory, which errors call `name`. The bytes are not needed afterwards.
 OCTET_C_API octet_status octet_network_create_from_memory(octet_network **network, const void *bytes,
                                                           size_t size, const char *name,
                                                           const octet_options *options);
-/// Another context of the same network, as it was when it was made: inputs, outputs, sizes and state of its own; graph
-/// and weights are shared. For one thread more, which may call this while another one uses the network, also for
-/// octet_network_resize.
+/// Makes another context of the same network in its first state: inputs, outputs, sizes and state of its own;
+/// graph and weights are shared. Each further thread needs one. It may be called while another thread uses
+/// the network, also for octet_network_resize.
 OCTET_C_API octet_status octet_network_new_context(octet_network **context, const octet_network *network);
-/// Null is allowed. Contexts that were made of it live on.
+/// Destroys a network; its other contexts live on. A null pointer is allowed.
 OCTET_C_API void octet_network_destroy(octet_network *network);
 
 /// Runs the network on what its inputs hold; they keep it, and outputs stay until the next run.
 OCTET_C_API octet_status octet_network_run(octet_network *network);
-/// Sets the state of recurrent operators as it was at first.
+/// Sets the state of recurrent operators to its initial value.
 OCTET_C_API octet_status octet_network_reset_state(octet_network *network);
-/// Gives the network the batch, shapes and dimensions of `sizes`; what they do not say is as in the file. Weights stay
-/// packed; contents of inputs, bound buffers and state are lost. Handles of tensors stay valid.
+/// Gives the network the batch, shapes and dimensions of `sizes`; what they do not say is as in the file.
+/// Weights stay packed; contents of inputs, bound buffers and state are lost. Handles of tensors stay valid.
 OCTET_C_API octet_status octet_network_resize(octet_network *network, const octet_options *sizes);
-/// Lets an input be read from the caller's bytes, in layout and size of the tensor, which stay valid until others are
-/// bound; null: the network's own again.
+/// Lets runs read an input from the caller's bytes, in layout and size of the tensor, which must live until
+/// others are bound; null: the network's own buffer again.
 OCTET_C_API octet_status octet_network_bind_input(octet_network *network, size_t index, const void *bytes,
                                                   size_t size);
-/// Binds the buffer that runs write an output to; null: the network's own again.
+/// Binds the buffer that runs write an output to; null: the network's own buffer again.
 OCTET_C_API octet_status octet_network_bind_output(octet_network *network, size_t index, void *bytes,
                                                    size_t size);
 
-/// Writes the network in its present sizes to a file from which octet_network_create makes it in milliseconds, on machines
-/// with this instruction set and with this version of the library. Keep the model.
+/// Writes the network in its present sizes to a file from which octet_network_create makes it in
+/// milliseconds, on machines with this instruction set and with this version of the library. Keep the model.
 OCTET_C_API octet_status octet_network_save(const octet_network *network, const char *path);
 
-/// Gets a node for which a network would be refused: its number in the file, the sentence of that refusal, which lives as long as the
-/// call, and 0 for `is_certain` where the node reads what a refused one computes, of which the file tells no type or dimensions.
+/// Receives a node for which a network would be refused: its number in the file; the sentence of the refusal,
+/// which lives as long as the call; and 0 for `is_certain` where the node reads results of a refused node
+/// whose type or dimensions the file does not tell.
 typedef void (*octet_refused_node)(void *context, int number, const char *reason, int is_certain);
-/// Calls `function` for each node for which a network of the file would be refused, in the order of their numbers; not at all for a file
-/// that octet_network_create takes. Weights are not packed, and sizes that are still open are 16. Fails for a file that cannot be
-/// read, and for what is wrong with it and no node's fault. `options` may be null; `context` is passed through.
+/// Calls `function` for each node for which a network of the file would be refused, in the order of their
+/// numbers; never for a file that octet_network_create takes. Weights are not packed, and sizes that are
+/// still open count as 16. Fails for a file that cannot be read, and for a defect that is no node's.
+/// `options` may be null; `context` is passed through.
 OCTET_C_API octet_status octet_refused_nodes(const char *path, const octet_options *options,
                                              octet_refused_node function, void *context);
 
-/// How many inputs there are.
+/// Writes the number of inputs.
 OCTET_C_API octet_status octet_network_input_count(const octet_network *network, size_t *count);
-/// How many outputs there are.
+/// Writes the number of outputs.
 OCTET_C_API octet_status octet_network_output_count(const octet_network *network, size_t *count);
-/// An input by its place.
+/// Gets an input by its index.
 OCTET_C_API octet_status octet_network_input(octet_network *network, size_t index, octet_tensor **tensor);
-/// An output by its place.
+/// Gets an output by its index.
 OCTET_C_API octet_status octet_network_output(octet_network *network, size_t index, octet_tensor **tensor);
-/// An input by its name in the file.
+/// Gets an input by its name in the file.
 OCTET_C_API octet_status octet_network_input_by_name(octet_network *network, const char *name,
                                                      octet_tensor **tensor);
-/// An output by its name in the file.
+/// Gets an output by its name in the file.
 OCTET_C_API octet_status octet_network_output_by_name(octet_network *network, const char *name,
                                                       octet_tensor **tensor);
 
@@ -186,25 +193,27 @@ typedef enum octet_data_type {
 /// More dimensions than any tensor has.
 #define OCTET_MAX_DIMS 12
 
-/// The name in the file, valid as long as the network.
+/// Gets the name in the file, valid as long as the network.
 OCTET_C_API octet_status octet_tensor_name(const octet_tensor *tensor, const char **name);
-/// The type of the elements.
+/// Gets the type of the elements.
 OCTET_C_API octet_status octet_tensor_type(const octet_tensor *tensor, octet_data_type *type);
 /// Writes the dimensions, outermost first, and how many there are (0 for a scalar).
 OCTET_C_API octet_status octet_tensor_dims(const octet_tensor *tensor, int64_t dims[OCTET_MAX_DIMS],
                                            size_t *count);
-/// Product of the dimensions.
+/// Gets the number of elements, the product of the dimensions.
 OCTET_C_API octet_status octet_tensor_element_count(const octet_tensor *tensor, size_t *count);
-/// Bytes of all elements.
+/// Gets the number of bytes of all elements.
 OCTET_C_API octet_status octet_tensor_byte_size(const octet_tensor *tensor, size_t *size);
-/// Gives an input another shape, with as many dimensions as in the file; its elements are zeros then. The network takes the
-/// shapes of its inputs when it runs, or when an output is asked for. Dimensions that the file leaves open and that no
-/// one has set are -1.
+/// Gives an input another shape, with as many dimensions as in the file; its elements are zeros then. The
+/// network takes the shapes of its inputs when it runs, or when an output is asked for. Dimensions that the
+/// file leaves open and that no one has set are -1.
 OCTET_C_API octet_status octet_tensor_resize(octet_tensor *tensor, const int64_t *dims, size_t count);
-/// Codes stand for scale * (code - zero_point); both are 0 where a tensor has no scale. Fails where it has several.
+/// Gets scale and zero point of codes, which stand for scale * (code - zero_point); both are 0 where a tensor
+/// has no scale. Fails where it has several.
 OCTET_C_API octet_status octet_tensor_quantization(const octet_tensor *tensor, float *scale,
                                                    int32_t *zero_point);
-/// The first byte of the elements, which are dense and row-major; to be read or written in place between runs.
+/// Gets the address of the elements, which are dense and row-major; they may be read or written in place
+/// between runs.
 OCTET_C_API octet_status octet_tensor_data(octet_tensor *tensor, void **data);
 
 /// Copies all bytes into the tensor; `size` is octet_tensor_byte_size.
@@ -214,7 +223,7 @@ OCTET_C_API octet_status octet_tensor_copy_to(const octet_tensor *tensor, void *
 /// Writes all elements from real numbers, quantized where the tensor holds codes with one scale.
 OCTET_C_API octet_status octet_tensor_copy_from_float(octet_tensor *tensor, const float *values,
                                                       size_t count);
-/// All elements as real numbers, dequantized where the tensor holds codes with one scale.
+/// Reads all elements as real numbers, dequantized where the tensor holds codes with one scale.
 OCTET_C_API octet_status octet_tensor_copy_to_float(const octet_tensor *tensor, float *values, size_t count);
 
 #ifdef __cplusplus

@@ -1,6 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-/// Octet: bit-exact int8 inference primitives for x86. Networks have octet/network.hpp, and in C octet/octet.h.
+/// Octet's primitives: bit-exact int8 inference on x86, with everything that their creation and execution
+/// needs. Networks have headers of their own (network.hpp, graph.hpp, contract.hpp, profile.hpp), and so has
+/// C (octet.h).
 
 #include "octet/batch_normalization.hpp"
 #include "octet/binary.hpp"

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Loops on the threads that primitives run on, for operators of a caller's own between them.
+// Loops on the threads that primitives run on, for a caller's own operators between primitives.
 
 #include <cstdint>
 
@@ -9,15 +9,16 @@
 namespace octet {
 inline namespace v0 {
 
-/// Calls `call(body, begin, end)` for disjoint ranges that cover 0 to `count` - 1, each at least `grain` long where possible, on the
-/// threads that `set_num_threads`, `num_threads_scope` or `set_thread_pool` gives to executions of this thread. One range, and a
-/// loop inside of another one, run in the calling thread. Returns when all ranges are done; throws the first exception of one of
-/// them then. Ranges of few instructions cost less than the threads: choose `grain` so that each takes some 10 us.
+/// Calls `call(body, begin, end)` for disjoint ranges that cover 0 to `count` - 1, each at least `grain` long
+/// where possible, on the threads that `set_num_threads`, `num_threads_scope` or `set_thread_pool` gives to
+/// executions of this thread. A single range runs in the calling thread, and so does a loop inside another
+/// loop. Returns when all ranges are done, and then throws the first exception of one of them. Starting
+/// threads costs more than a range of few instructions: choose `grain` so that each takes some 10 us.
 OCTET_API void parallel_ranges(std::int64_t count, std::int64_t grain,
                                void (*call)(const void *body, std::int64_t begin, std::int64_t end),
                                const void *body);
 
-/// `parallel_ranges` of something that is called as body(begin, end).
+/// Calls `parallel_ranges` with `body`, which is called as body(begin, end).
 template <typename Body> void parallel_loop(std::int64_t count, std::int64_t grain, const Body &body) {
     parallel_ranges(
         count, grain,

@@ -5,7 +5,8 @@
 namespace octet {
 inline namespace v0 {
 
-/// Pooling over windows of 8-bit codes or f32, 1D, 2D or 3D: the largest element inside the image, or an average.
+/// Pooling over windows of 8-bit codes or f32, 1D, 2D or 3D: the largest element inside the image, or an
+/// average.
 ///
 /// Averages, before post-ops and dst_zp; Σ runs over the taps inside the image, n is the window's size
 /// (include padding) or the number of taps (exclude padding):
@@ -20,8 +21,8 @@ inline namespace v0 {
 /// - caffe_double_round with scales of SRC and DST: rha((Σ src - n * src_zp) * (s_src / (s_dst * n))),
 ///   SNPS-Caffe.
 ///
-/// A clip post-op holds the range of a fused activation. Of f32, with rule f32 and no scales: max(largest so far, x)
-/// from -infinity, or Σ src / n, in window order.
+/// A clip post-op holds the range of a fused activation. f32 tensors have rule f32 and no scales; the result
+/// is max(largest so far, x) from -infinity, or Σ src / n, in window order.
 /// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}; types u8, s8 or f32, equal on both sides.
 /// Units    strides and paddings in elements; dilation counts the skipped elements between taps.
 /// Errors   invalid_arguments: shapes disagree, or a window lies wholly in the padding.
@@ -44,7 +45,7 @@ struct OCTET_API pooling_forward : public primitive {
               padding_l(padding_l), padding_r(padding_r) {}
         ///@}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         prop_kind prop;
         algorithm alg;

@@ -24,7 +24,7 @@ struct OCTET_API prelu_forward : public primitive {
             : desc(prop, data, weights, data) {} ///< oneDNN 2.x
         ///@}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         prop_kind prop;
         memory::desc src, weights, dst;

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What all operations have in common: a primitive descriptor, which is the checked problem with the
+// The common part of all operations: a primitive descriptor, which is the checked problem with the
 // implementation chosen for it, and a primitive, which runs. The operations themselves are in headers of
 // their own; start at convolution.hpp.
 
@@ -56,8 +56,8 @@ public:
     memory::desc src0_desc() const { return src_desc(0); }
     memory::desc src1_desc() const { return src_desc(1); }
     ///@}
-    memory::desc
-    scratchpad_desc() const; ///< of the argument OCTET_ARG_SCRATCHPAD, with scratchpad_mode::user
+    /// Descriptor of the argument OCTET_ARG_SCRATCHPAD, with scratchpad_mode::user.
+    memory::desc scratchpad_desc() const;
     memory::desc workspace_desc() const { return {}; } ///< Octet keeps nothing for a backward pass
     /// Descriptor of any execution argument; the zero descriptor if the primitive doesn't take it.
     memory::desc arg_desc(int arg) const;
@@ -68,13 +68,14 @@ public:
     /// `query::memory_consumption_s64`: bytes of scratchpad; 0 for anything else.
     memory::dim query_s64(query what) const;
 
-    /// What it was made with.
+    /// Engine, operation and attributes of the problem.
     ///@{
     engine get_engine() const;
     primitive_kind get_kind() const;
     primitive_attr get_primitive_attr() const;
     ///@}
-    /// Name of the implementation, e.g. "ref", as oneDNN returns it: it lives as long as a descriptor or primitive made of this one.
+    /// Name of the implementation, e.g. "ref". As in oneDNN, the string lives as long as any descriptor or
+    /// primitive made of this one.
     const char *impl_info_str() const;
     /// The choice is already the best implementation: there is no next one to try.
     bool next_impl() const { return false; }
@@ -87,7 +88,7 @@ public:
     explicit operator bool() const { return static_cast<bool>(data_); } ///< false for an empty one
 
 protected:
-    /// For the operations' own primitive descriptors.
+    /// Called by the operations' own primitive descriptors.
     explicit primitive_desc_base(impl::primitive_desc_ptr data);
     impl::primitive_desc_ptr data_; ///< shared by copies and by primitives made of it
     friend class primitive;
@@ -95,7 +96,8 @@ protected:
 /// oneDNN 2.x's name.
 using primitive_desc = primitive_desc_base;
 
-/// The primitive descriptor of an operation that `Desc` describes. With `allow_empty` it is empty where it would throw.
+/// The primitive descriptor of an operation that `Desc` describes. With `allow_empty` it is empty where it
+/// would throw.
 template <typename Desc> class primitive_desc_of : public primitive_desc_base {
 public:
     primitive_desc_of() = default; ///< an empty one
@@ -120,36 +122,37 @@ public:
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
     /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
     ///
-    /// Nothing is allocated once a thread has its working memory, but for new sizes (below) and for s32 biases beyond
-    /// ±2^24, which can take a kernel of their own: it is made when they first come.
+    /// Nothing is allocated once a thread has its working memory, but for new sizes (below) and for s32
+    /// biases beyond ±2^24, which can take a kernel of their own: it is made when they first come.
     ///
-    /// Where that descriptor has OCTET_RUNTIME_DIM_VAL, the memory's dimension or stride is taken. The primitive
-    /// for these sizes is made at their first execution, which takes as long as a creation, and the last 64 are
-    /// kept. Sizes that must be equal (M of src and dst) are compared; all that a creation with known sizes
-    /// would throw is thrown here.
+    /// A dimension or stride that is OCTET_RUNTIME_DIM_VAL in that descriptor is taken from the memory. The
+    /// primitive for these sizes is made at their first execution, which takes as long as a creation, and the
+    /// last 64 are kept. Sizes that must be equal (M of src and dst) are compared; all that a creation with
+    /// known sizes would throw is thrown here.
     ///
-    /// In place: eltwise, binary, prelu and batch normalization (their src), softmax, sum and reorder may have dst in
-    /// the memory of an input
-    /// that has the same elements: equal dims, strides and size of an element. Any other input that shares bytes
-    /// with dst, and every such input of the other operations, is refused. Tensors that are interleaved in one
-    /// buffer (channels 0 … 31 and 32 … 63 of the same pixels) share no bytes.
+    /// In place: eltwise, binary, prelu and batch normalization (their src), softmax, sum and reorder may
+    /// have dst in the memory of an input that has the same elements: equal dims, strides and size of an
+    /// element. Any other input that shares bytes with dst, and every such input of the other operations, is
+    /// refused. Tensors that are interleaved in one buffer (channels 0 … 31 and 32 … 63 of the same pixels)
+    /// share no bytes.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
-    /// One argument of an execution as a bare pointer to a buffer of the descriptor that the primitive descriptor names.
+    /// One argument of an execution: a bare pointer to a buffer with the descriptor that the primitive
+    /// descriptor names.
     struct argument {
         int arg;      ///< OCTET_ARG_*
         void *handle; ///< the buffer
     };
-    /// Executes for those who keep buffers themselves, without a map and descriptors that are compared: an argument that
-    /// is missing or null is still refused, and so are inputs that share bytes with dst; sizes are the caller's word.
-    /// With run-time sizes it is a call of `at_sizes(…)`, which knows them.
+    /// Executes for callers that keep buffers themselves, without a map and without comparing descriptors: an
+    /// argument that is missing or null is still refused, and so are inputs that share bytes with dst, but
+    /// sizes are not checked. With run-time sizes, call it on the primitive that `at_sizes(…)` returns.
     void execute(const stream &s, const argument *args, std::size_t count) const;
-    /// The primitive that `execute` takes for tensors of these descriptors, by argument: without run-time sizes
-    /// this one. Only tensors with run-time sizes need be given.
+    /// The primitive that `execute` takes for tensors of these descriptors, by argument: without run-time
+    /// sizes this one. Only tensors with run-time sizes need be given.
     primitive at_sizes(const std::vector<std::pair<int, memory::desc>> &tensors) const;
     kind get_kind() const; ///< the operation
     /// The descriptor that the primitive was made of; another primitive of it runs the same code.
     primitive_desc_base get_primitive_desc() const;
-    /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned, or where
+    /// The plan, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned, or where
     /// sizes come with the execution.
     std::string plan_str() const;
 

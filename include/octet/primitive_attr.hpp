@@ -38,8 +38,8 @@ namespace post_op {
 /// x + scale * (dst_before - zero_point); dst_before is read as `type` (undef: the destination's type).
 struct sum {
     float scale = 1.f;                               ///< finite
-    std::int32_t zero_point = 0;                     ///< of what dst holds
-    octet::data_type type = octet::data_type::undef; ///< of dst's size
+    std::int32_t zero_point = 0;                     ///< zero point of dst before
+    octet::data_type type = octet::data_type::undef; ///< a type of the size of dst's; undef: dst's
 };
 
 /// scale * f(x) for an eltwise algorithm; formulas and errors in ulp: doc/eltwise.md.
@@ -54,7 +54,7 @@ struct eltwise {
 /// The tensor is passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_SRC_1`.
 struct binary {
     octet::algorithm algorithm = octet::algorithm::undef; ///< binary_*
-    memory::desc src1;                                    ///< of dst's rank, each dimension 1 or dst's
+    memory::desc src1;                                    ///< rank of dst, each dimension 1 or dst's
 };
 
 /// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions, dimension 1
@@ -77,8 +77,8 @@ struct add {
 /// Integer: x + rule(dst_before - zero_point, multiplier), saturating.
 struct rescaled_sum {
     fixed_point_multiplier multiplier;               ///< s_dst_before / s_dst; may be negative
-    std::int32_t zero_point = 0;                     ///< of what dst holds
-    octet::data_type type = octet::data_type::undef; ///< of what dst holds, an integer
+    std::int32_t zero_point = 0;                     ///< zero point of dst before
+    octet::data_type type = octet::data_type::undef; ///< integer type of dst before; undef: dst's
     requantization_rule rule = tflite_rule;          ///< a fixed-point rule
 };
 
@@ -92,7 +92,7 @@ struct leaky_relu {
 
 /// Integer: table[saturate(x) - lowest code of `type`], where `type` is s8 or u8. Entries are read as `type`.
 struct table {
-    octet::data_type type = octet::data_type::s8; ///< of index and result
+    octet::data_type type = octet::data_type::s8; ///< type of index and result
     std::array<std::uint8_t, 256> entries{};      ///< from the lowest code up
 };
 
@@ -101,27 +101,28 @@ struct table {
 /// f32 result is fma(c, scale, fma(d, dst_scale, shift)), or, where c is QLinearAdd's second operand, fma(d,
 /// dst_scale, fma(c, scale, shift)). Factors: qlinear_add_factors_of.
 struct qlinear_add {
-    float scale = 1.f;           ///< of c, relative to the result's
-    float dst_scale = 1.f;       ///< of d, relative to the result's
+    float scale = 1.f;           ///< scale of c / scale of the result
+    float dst_scale = 1.f;       ///< scale of d / scale of the result
     float shift = 0.f;           ///< the zero points' part
-    std::int32_t zero_point = 0; ///< of c
+    std::int32_t zero_point = 0; ///< zero point of c
     bool is_second = false;      ///< c is the second operand; order changes the last bit
 };
 
 /// TFLite's ADD of c, the code that x would be stored as less `zero_point`, and d = dst_before -
 /// dst_zero_point, both of the destination's type (s8 or u8). Integer: rule(rule(c * 2^20, multipliers.a) +
 /// rule(d * 2^20, multipliers.b), multipliers.dst), see add_multipliers_of. XNNPACK's with rule xnnpack_f32:
-/// (c * a + d * b + 2^(shift-1)) >> shift, of the multipliers of a and b, with shifts of 0, and the shift of dst.
+/// (c * a + d * b + 2^(shift-1)) >> shift, of the multipliers of a and b, with shifts of 0, and the shift of
+/// dst.
 struct scaled_add {
-    add_multipliers multipliers;            ///< of c, of d and of their sum
-    std::int32_t zero_point = 0;            ///< of c
-    std::int32_t dst_zero_point = 0;        ///< of d
+    add_multipliers multipliers;            ///< multipliers of c, of d and of their sum
+    std::int32_t zero_point = 0;            ///< zero point of c
+    std::int32_t dst_zero_point = 0;        ///< zero point of d
     requantization_rule rule = tflite_rule; ///< a tflite rule, or xnnpack_f32
 };
 
 } // namespace post_op
 
-/// One operation of a chain.
+/// Any of the stages above: one entry of a chain.
 using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu,
                                    post_op::clip, post_op::add, post_op::rescaled_sum, post_op::leaky_relu,
                                    post_op::table, post_op::qlinear_add, post_op::scaled_add>;
@@ -130,8 +131,8 @@ using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::bina
 /// a value outside its documentation.
 class OCTET_API post_ops {
 public:
-    /// The operation of that name in `post_op`, behind those that are there. eltwise: parameters in oneDNN
-    /// 2.x's order, or 3.x's without a scale.
+    /// Each appends the stage of that name in `post_op` to the end of the chain. append_eltwise takes its
+    /// parameters in oneDNN 2.x's order, or in 3.x's without a scale.
     ///@{
     void append_sum(float scale = 1.f, octet::data_type type = octet::data_type::undef);
     void append_sum(float scale, std::int32_t zero_point, octet::data_type type = octet::data_type::undef);
@@ -148,7 +149,7 @@ public:
     void append_scaled_add(const post_op::scaled_add &stage);
     ///@}
 
-    int len() const { return static_cast<int>(entries_.size()); } ///< of the chain
+    int len() const { return static_cast<int>(entries_.size()); } ///< number of entries
     /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of
     /// another kind.
     ///@{
@@ -178,7 +179,7 @@ private:
 /// descriptor is made.
 class OCTET_API primitive_attr {
 public:
-    /// Who owns the scratchpad; the library by default.
+    /// The owner of the scratchpad; the library by default.
     ///@{
     octet::scratchpad_mode get_scratchpad_mode() const { return scratchpad_mode_; }
     void set_scratchpad_mode(octet::scratchpad_mode mode) { scratchpad_mode_ = mode; }
@@ -191,8 +192,9 @@ public:
     void get_output_scales(int &mask, std::vector<float> &scales) const;
     ///@}
 
-    /// Scales of SRC (or SRC_0), SRC_1, WEIGHTS, DST as in oneDNN 3.x: real = scale * (code - zero point); not 0
-    /// for DST. Fixed-point rules derive multipliers from them. `set_scales_mask`: `OCTET_ARG_ATTR_SCALES | arg`.
+    /// Scales of SRC (or SRC_0), SRC_1, WEIGHTS, DST as in oneDNN 3.x: real = scale * (code - zero point);
+    /// not 0 for DST. Fixed-point rules derive multipliers from them. `set_scales_mask`:
+    /// `OCTET_ARG_ATTR_SCALES | arg`.
     ///@{
     void set_scales(int arg, int mask, const std::vector<float> &scales);
     void set_scales_mask(int arg, int mask);
@@ -202,9 +204,9 @@ public:
     /// Zero points of SRC, WEIGHTS or DST; the single value OCTET_RUNTIME_S32_VAL defers them to the argument
     /// `OCTET_ARG_ATTR_ZERO_POINTS | arg` (s32, one dimension), as `set_zero_points_mask` does.
     ///
-    /// A zero point is a number, not a code: any s32 is computed with exactly, as oneDNN does, although TFLite and
-    /// ONNX Runtime have only those of the tensor's type. Outside of it no code stands for the real 0, so padding
-    /// can not be a row of codes and convolutions may take a slower way.
+    /// A zero point is a number, not a code: any s32 is computed with exactly, as oneDNN does, although
+    /// TFLite and ONNX Runtime have only those of the tensor's type. Outside of it no code stands for the
+    /// real 0, so padding can not be a row of codes and convolutions may take a slower way.
     ///@{
     void set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points);
     void set_zero_points_mask(int arg, int mask);
@@ -234,7 +236,8 @@ public:
     const octet::post_ops &get_post_ops() const { return post_ops_; }
     ///@}
 
-    /// What was set, as it is stored; maps are by argument and hold nothing for those that were not set.
+    /// The attributes as stored. Maps are keyed by argument and have no entry for an attribute that was not
+    /// set.
     ///@{
     const masked_values<float> &output_scales() const { return output_scales_; }
     const std::map<int, masked_values<float>> &scales() const { return scales_; }

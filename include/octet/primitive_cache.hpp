@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the primitive cache does, for those who watch a process; its bound is one of settings.hpp.
+// Figures of the primitive cache, for those who watch a process; settings.hpp has its bound.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,13 @@ inline namespace v0 {
 
 /// Contents and use of the primitive cache.
 struct primitive_cache_usage {
-    std::size_t kernels = 0;  ///< that it holds now
-    std::size_t bytes = 0;    ///< of theirs
+    std::size_t kernels = 0;  ///< kernels in the cache now
+    std::size_t bytes = 0;    ///< bytes of these kernels
     std::uint64_t hits = 0;   ///< lookups that found a kernel, since the process began
-    std::uint64_t misses = 0; ///< and those that did not
+    std::uint64_t misses = 0; ///< lookups that did not
 };
 
-/// From any thread.
+/// Returns the figures of this moment; may be called from any thread.
 OCTET_API primitive_cache_usage get_primitive_cache_usage();
 
 } // namespace v0

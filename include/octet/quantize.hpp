@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Between real numbers and the codes of a network's tensor, for who has the numbers but not the network's buffers.
+// Conversion between real numbers and the codes of a network's tensor, for callers who have the numbers but
+// not the network's buffers.
 
 #include <cstddef>
 #include <string>
@@ -12,9 +13,10 @@ namespace octet {
 inline namespace v0 {
 namespace model {
 
-/// Writes the codes of `count` real numbers, as the framework's own quantizing operator makes them ("onnx": QuantizeLinear, else
-/// TensorFlow Lite's QUANTIZE): the bytes that `tensor_view::copy_from` writes. `type` is s8, u8 or s16. Throws octet::error, and
-/// writes nothing, for another type and where `q` has not one scale.
+/// Writes the codes of `count` real numbers, as the framework's own quantizing operator makes them ("onnx":
+/// QuantizeLinear, else TensorFlow Lite's QUANTIZE): the bytes that `tensor_view::copy_from` writes. `type`
+/// is s8, u8 or s16. Throws octet::error, and writes nothing, for another type and where `q` does not have
+/// exactly one scale.
 OCTET_API void quantize(const std::string &framework, data_type type, const quantization &q,
                         const float *reals, std::size_t count, void *codes);
 

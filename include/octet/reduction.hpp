@@ -10,10 +10,10 @@ inline namespace v0 {
 ///   max, min, sum, mul; mean: sum / n
 ///   norm_lp_*: r^(1/p), norm_lp_power_p_*: r, with r = max(Σ |x|^p, epsilon) for *_max, Σ |x|^p + epsilon for *_sum
 ///
-/// A result has n elements in row-major order: element i goes to lane i mod 16, in ascending order; then
-/// the lanes are reduced by halves. So every instruction set, thread count and layout gives the same bytes. All in f32;
-/// powers other than 1 and 2 and their roots are those of eltwise_pow (doc/eltwise.md). max and min are
-/// binary_max(accumulator, x) and start from the infinities; with NaN they give x.
+/// A result has n elements in row-major order: element i goes to lane i mod 16, in ascending order; then the
+/// lanes are reduced by halves. So every instruction set, thread count and layout gives the same bytes. All
+/// in f32; powers other than 1 and 2 and their roots are those of eltwise_pow (doc/eltwise.md). max and min
+/// are binary_max(accumulator, x) and start from the infinities; with NaN they give x.
 ///
 /// Shapes   dst has src's rank, each dimension equal or 1.
 /// Types    f32, s32, s8, u8 on both sides; integers are stored rounded to nearest even and saturated.
@@ -23,11 +23,11 @@ inline namespace v0 {
 struct OCTET_API reduction : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
-        /// `p` and `epsilon` are those of norms.
+        /// Only norms read `p` and `epsilon`.
         desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon)
             : alg(alg), src(src), dst(dst), p(p), epsilon(epsilon) {}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         algorithm alg;
         memory::desc src, dst;

@@ -15,7 +15,8 @@ inline namespace v0 {
 /// - tflite_* from integers: multipliers as everywhere, or scales of SRC and DST, per tensor, from which the
 ///   multiplier of TFLite's requantizing QUANTIZE is derived.
 /// - caffe_double_round with scales, to integers: rha((src - src_zp) * scale(SRC) / scale(DST)) + dst_zp.
-/// - any other fixed-point rule, and rules with real scales (primitive_attr::set_requantization): integers only.
+/// - any other fixed-point rule, and rules with real scales (primitive_attr::set_requantization): integers
+///   only.
 /// - none: integers, src - src_zp + dst_zp, saturating.
 /// store() saturates, then rounds to nearest even. Without attributes types are converted with f32's store.
 ///

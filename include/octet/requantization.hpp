@@ -28,7 +28,8 @@ enum class requantization_rule {
     f32_v3,
     /// ONNX Runtime: rne(clamp(f32(acc + bias) * scale, qmin - zp, qmax - zp)) + zp. Bias is s32.
     ort_f32,
-    /// TFLite's reference kernels and TFLite Micro (default build), not XNNPACK: RDP(SRDHM(acc << max(e,0), q), max(-e,0)) + zp.
+    /// TFLite's reference kernels and TFLite Micro (default build), not XNNPACK: RDP(SRDHM(acc << max(e,0),
+    /// q), max(-e,0)) + zp.
     tflite_2step,
     /// TFLite built with TFLITE_SINGLE_ROUNDING: (acc*q + 2^(30-e)) >> (31-e).
     tflite_single_rounding,
@@ -52,10 +53,11 @@ enum class requantization_rule {
     ev_rte15,
     /// SNPS-Caffe InnerProduct with the methods ONNX and Caffe2: rne(f64(acc) * scale) + zp, in double.
     f64_scale,
-    /// XNNPACK on x86, LiteRT's default, and the other operators in its arithmetic (octet/binary.hpp, octet/resampling.hpp): products as
-    /// ort_f32.
+    /// XNNPACK on x86, LiteRT's default. Products as ort_f32; other operators: octet/binary.hpp,
+    /// octet/resampling.hpp.
     xnnpack_f32,
-    /// XNNPACK's products of u8 codes and its MUL on Arm ("rndnu"): (acc*q + 2^(s-1)) >> s, q the 24 bits of an f32 factor.
+    /// XNNPACK's products of u8 codes and its MUL on Arm ("rndnu"): (acc*q + 2^(s-1)) >> s, where q is the
+    /// 24-bit mantissa of an f32 factor.
     xnnpack_rndnu,
     /// ruy on x86, for what LiteRT does not delegate: as tflite_2step, but ties of both roundings go up.
     ruy_2step,
@@ -78,8 +80,8 @@ constexpr requantization_rule onnxruntime_rule = requantization_rule::ort_f32; /
 
 /// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be
 /// handed over unchanged:
-/// - tflite_2step, tflite_single_rounding, tflite_1step, ruy_2step, half_away_1step: multiplier * 2^(shift - 31), a left shift;
-///   multiplier >= 0, shift -31 … 30.
+/// - tflite_2step, tflite_single_rounding, tflite_1step, ruy_2step, half_away_1step: multiplier * 2^(shift -
+///   31), a left shift; multiplier >= 0, shift -31 … 30.
 /// - gemmlowp_fixedpoint_exponent: multiplier * 2^(shift - 31), a left shift; shift -31 … 31.
 /// - caffe2_2step, gemmlowp_fixedpoint: multiplier * 2^(-31 - shift), a right shift; shift 0 … 31.
 /// - gemmlowp_legacy_scale: (acc + offset) * multiplier * 2^-shift; shift 0 … 31.
@@ -116,11 +118,11 @@ OCTET_API double real_multiplier(scale_derivation how, float src_scale, float we
 OCTET_API std::vector<double> real_multipliers(scale_derivation how, float src_scale,
                                                const std::vector<float> &weights_scales, float dst_scale);
 
-/// Fixed-point form of a real factor, exactly as the rule's framework derives it:
-/// tflite_2step, tflite_1step, ruy_2step, half_away_1step (0 <= M < 2^30), tflite_single_rounding (saturates at shift 30),
-/// caffe2_2step (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
-/// rounded_shift (32-bit signed), qnnpack_avgpool and xnnpack_rndnu (2^-32 <= M < 256), ev_rte15 (M < 0.4999961).
-/// Throws `invalid_arguments` for M outside the rule's domain and for rules without a multiplier.
+/// Fixed-point form of a real factor, exactly as the rule's framework derives it: tflite_2step, tflite_1step,
+/// ruy_2step, half_away_1step (0 <= M < 2^30), tflite_single_rounding (saturates at shift 30), caffe2_2step
+/// (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
+/// rounded_shift (32-bit signed), qnnpack_avgpool and xnnpack_rndnu (2^-32 <= M < 256), ev_rte15 (M <
+/// 0.4999961). Throws `invalid_arguments` for M outside the rule's domain and for rules without a multiplier.
 ///@{
 OCTET_API fixed_point_multiplier from_double(requantization_rule rule, double real);
 OCTET_API fixed_point_multiplier from_float(requantization_rule rule, float real);
@@ -137,9 +139,9 @@ struct dynamic_quantization {
     float scale;             ///< positive; infinite or NaN where the range is
     std::int32_t zero_point; ///< 0 to 255
 };
-/// ONNX DynamicQuantizeLinear for values between `lowest` and `highest`; the range is widened to hold 0. As in ONNX Runtime, limits
-/// that are NaN give the scale NaN, they and a lower limit of -inf the zero point 255. Throws `invalid_arguments` for
-/// lowest > highest.
+/// Scale and zero point of ONNX's DynamicQuantizeLinear for values between `lowest` and `highest`; the range
+/// is widened to hold 0. As in ONNX Runtime, a NaN limit gives scale NaN and zero point 255, and lowest =
+/// -inf gives zero point 255. Throws `invalid_arguments` for lowest > highest.
 OCTET_API dynamic_quantization dynamic_quantization_of(float lowest, float highest);
 
 /// TFLite's ADD under a tflite rule: rule(rule(a * 2^20, m_a) + rule(b * 2^20, m_b), m_dst) of the codes less
@@ -149,8 +151,9 @@ struct add_multipliers {
     fixed_point_multiplier b;   ///< m_b
     fixed_point_multiplier dst; ///< m_dst
 };
-/// As TFLite's Prepare derives them, in f64: with t = 2 max(scale_a, scale_b), scale_a / t, scale_b / t and
-/// t / (2^20 dst_scale). Scales are positive and finite (`invalid_arguments` otherwise).
+/// The multipliers that TFLite's Prepare derives, in f64: with t = 2 max(scale_a, scale_b), a from scale_a /
+/// t, b from scale_b / t and dst from t / (2^20 dst_scale). Scales must be positive and finite
+/// (`invalid_arguments` otherwise).
 OCTET_API add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, float scale_b,
                                              float dst_scale);
 
@@ -158,14 +161,15 @@ OCTET_API add_multipliers add_multipliers_of(requantization_rule rule, float sca
 struct qlinear_add_factors {
     float scale_a; ///< f32(scale of a / scale of dst)
     float scale_b; ///< f32(scale of b / scale of dst)
-    float shift;   ///< the zero points' part
+    float shift;   ///< zero points' share of the sum
 };
-/// As ONNX Runtime's x86 kernels derive them. Scales are positive and finite (`invalid_arguments` otherwise).
+/// The factors that ONNX Runtime's x86 kernels derive. Scales must be positive and finite
+/// (`invalid_arguments` otherwise).
 OCTET_API qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
                                                      std::int32_t zero_point_b, float dst_scale,
                                                      std::int32_t dst_zero_point);
 
-/// All of them, in the order above.
+/// All rules, in the order of the enumeration.
 OCTET_API const std::vector<requantization_rule> &all_requantization_rules();
 
 /// The kind of parameter that a rule scales with.
@@ -175,17 +179,18 @@ enum class rule_parameters {
     multipliers, ///< fixed point: set_requantization, values of from_double
     real_scales, ///< set_requantization
 };
-/// That of a rule.
+/// Returns the kind of parameter that `rule` scales with.
 OCTET_API rule_parameters parameters_of(requantization_rule rule);
 /// The name of an enumerator, as for those of octet/types.hpp.
 OCTET_API const char *to_string(rule_parameters parameters);
 
-/// True if what comes to the post-ops, once rounded, is the code less the destination's zero point, whatever that is; `f32`
-/// and `onnx_f64` round after the zero point is added, and `f32_v3` scales to codes behind the post-ops.
+/// True if the value that enters the post-ops is, rounded, the code less the destination's zero point. `f32`
+/// and `onnx_f64` round after they add the zero point, and `f32_v3` divides by the destination's scale after
+/// the post-ops.
 OCTET_API bool rounds_before_zero_point(requantization_rule rule);
 
-/// True if the multiplier is the bits of a factor in f32, as `from_float` takes it: the framework's product of scales and quotient are
-/// in f32 (`caffe2_f32`).
+/// True if the framework computes the factor in f32 and takes the multiplier from its bits, as `from_float`
+/// does (`caffe2_f32`).
 OCTET_API bool derives_from_f32(requantization_rule rule);
 
 /// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.

@@ -13,7 +13,8 @@ inline namespace v0 {
 /// - tflite_2step: TFLite. Nearest floor(c), with aligned corners the nearest; linear, 2D, with 10-bit
 ///   weights and ties away from code 0. tflite_single_rounding: the same, linear with ties up.
 /// - ort_f32: ONNX Runtime's Resize of u8 and s8 in NCHW. Nearest with ties down; linear, 2D, truncated.
-/// - xnnpack_*: XNNPACK, linear, 2D, with 11-bit weights and ties up; xnnpack_rndnu: c of half pixels is one multiply-add.
+/// - xnnpack_*: XNNPACK, linear, 2D, with 11-bit weights and ties up. xnnpack_rndnu computes the c of half
+///   pixels by one fused multiply-add.
 /// - caffe_double_round: SNPS-Caffe. Nearest as f32; linear, 2D, rows and then columns, ties away from 0.
 /// Codes are taken as they are: src and dst have one scale and zero point. Post-ops work on codes.
 ///
@@ -34,7 +35,7 @@ struct OCTET_API resampling_forward : public primitive {
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src);
         ///@}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         prop_kind prop;
         algorithm alg;

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What holds for the whole process: instruction sets, threads, the primitive cache, diagnostics. None of it
+// Settings of the whole process: instruction sets, threads, the primitive cache, diagnostics. None of them
 // changes a byte of any result. Environment variables set the same before the first call.
 
 #include <cstddef>
@@ -28,16 +28,18 @@ enum class cpu_isa {
 };
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
-/// Where the system doesn't let generated code run, the only level is `ref`. The system is asked for the tile registers of
-/// avx512_amx where the CPU has them and the cap allows the level; without that permission it is absent. With it, Linux
-/// refuses signal stacks of 8 KiB, which many programs have, in the whole process.
+/// Where the system doesn't let generated code run, the only level is `ref`. avx512_amx needs the system's
+/// permission to use tile registers; it is asked for where the CPU has them and the cap allows the level, and
+/// without it the level is absent. With it, Linux refuses signal stacks of 8 KiB, which many programs have,
+/// in the whole process.
 ///@{
 OCTET_API cpu_isa get_machine_cpu_isa();
 OCTET_API cpu_isa get_effective_cpu_isa();
 ///@}
 /// Every level that this machine can run, in ascending order (avx512_core does not imply avx_vnni).
 OCTET_API std::vector<cpu_isa> get_available_cpu_isas();
-/// Why a level of the CPU that the cap allows is absent, as `octet info` and verbose mode tell it; empty if none is.
+/// Returns why a level that the CPU has and the cap allows is absent, as `octet info` and verbose mode tell
+/// it; empty if none is.
 OCTET_API std::string get_cpu_isa_refusal();
 /// Caps the level of primitives created from now on; levels that the machine lacks are not used whatever the
 /// cap. Environment: OCTET_MAX_CPU_ISA.
@@ -56,9 +58,9 @@ OCTET_API void set_num_threads(int threads);
 OCTET_API int get_num_threads();
 ///@}
 
-/// While it exists, creation and execution in this thread use `threads` threads instead of what holds for the process:
-/// networks and requests of one process can differ. 0 changes nothing. Scopes nest; a pool of the caller's
-/// (`set_thread_pool`) stays in force.
+/// While it exists, creation and execution in this thread use `threads` threads instead of what holds for the
+/// process: networks and requests of one process can differ. 0 changes nothing. Scopes nest; a pool of the
+/// caller's (`set_thread_pool`) stays in force.
 class OCTET_API num_threads_scope {
 public:
     /// Throws `invalid_arguments` for a count that `set_num_threads` refuses.
@@ -71,12 +73,13 @@ private:
     int before_;
 };
 
-/// While it exists, threads that take part in this thread's executions stay awake for the next one: they wait for it
-/// spinning, after 20 us yielding to others, and go back to sleep after 1 ms without one. Starting a primitive's threads
-/// then costs less than a microsecond instead of several, and primitives created meanwhile use several threads for
-/// less work. For a sequence of executions; `octet::network` does it itself. Scopes nest, and threads may each have
-/// one. Waiting threads count as busy; there are never more of them than `get_num_threads()`, the caller included. On a
-/// pool of the caller's (`set_thread_pool`) it does nothing.
+/// While it exists, threads that take part in this thread's executions stay awake for the next one: they wait
+/// for it spinning, after 20 us yielding to others, and go back to sleep after 1 ms without one. Starting a
+/// primitive's threads then costs less than a microsecond instead of several, and primitives created
+/// meanwhile use several threads for less work. For a sequence of executions; `octet::network` does it
+/// itself. Scopes nest, and threads may each have one. Waiting threads count as busy; there are never more of
+/// them than `get_num_threads()`, the caller included. On a pool of the caller's (`set_thread_pool`) it does
+/// nothing.
 class OCTET_API parallel_phase {
 public:
     parallel_phase();
@@ -85,19 +88,19 @@ public:
     parallel_phase &operator=(const parallel_phase &) = delete;
 };
 
-/// Threads of the caller's own that loops may run on instead of oneTBB's: a program that has an OpenMP pool, say, does
-/// not want a second set of workers next to it. `context` is passed through.
+/// Threads of the caller's own that loops may run on instead of oneTBB's: a program that has an OpenMP pool,
+/// say, does not want a second set of workers next to it. `context` is passed through.
 struct thread_pool {
-    /// How many of them the calling thread may use now, itself included; 1 inside of a task.
+    /// Number of threads that the calling thread may use now, itself included; 1 inside a task.
     int (*threads)(void *context) = nullptr;
-    /// Calls task(arg, 0) … task(arg, count - 1) on up to `threads` threads and returns when all are done. Tasks do not
-    /// throw, and do not wait for each other.
+    /// Calls task(arg, 0) … task(arg, count - 1) on up to `threads` threads and returns when all are done.
+    /// Tasks do not throw, and do not wait for each other.
     void (*run)(void *context, int count, void (*task)(void *arg, int index), void *arg) = nullptr;
     void *context = nullptr; ///< the pool's own
 };
 /// Runs loops on `pool` from now on; a default-constructed one means oneTBB again. Replaces the count of
-/// `set_num_threads`, which is ignored meanwhile. Set it before primitives are created; the functions are called from any
-/// thread that executes. Throws `invalid_arguments` for a pool with one function only.
+/// `set_num_threads`, which is ignored meanwhile. Set it before primitives are created; the functions are
+/// called from any thread that executes. Throws `invalid_arguments` for a pool with one function only.
 OCTET_API void set_thread_pool(const thread_pool &pool);
 
 /// 0 silent; 1 one line per execution on stdout; 2 creation and refusals too. Environment: OCTET_VERBOSE.
@@ -106,11 +109,12 @@ OCTET_API void set_verbose(int level);
 OCTET_API int get_verbose();
 ///@}
 
-/// Takes one row of verbose mode, without the end of line. Rows come one at a time, from whichever thread runs the
-/// primitive; the function may not throw, nor call the library.
+/// Takes one row of verbose mode, without the end of line. Rows come one at a time, from whichever thread
+/// runs the primitive; the function may not throw, nor call the library.
 using log_function = std::function<void(const std::string &row)>;
-/// Sends verbose rows to `target` instead of standard output, for those who embed the library; an empty function
-/// sends them to standard output again. Each new target gets the table's head first (doc/verbose.md).
+/// Sends verbose rows to `target` instead of standard output, for those who embed the library; an empty
+/// function sends them to standard output again. Each new target gets the table's head first
+/// (doc/verbose.md).
 OCTET_API void set_log(log_function target);
 
 /// Bound of the primitive cache in bytes; 0 disables it. Environment: OCTET_PRIMITIVE_CACHE_CAPACITY.

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Bytes that nobody changes and many may hold: a graph is copied without its weights, and weights can lie where
-// they were found, in a mapped file or in a buffer of the caller's.
+// Bytes that nobody changes and many may hold: a graph is copied without its weights, and weights can lie
+// where they were found, in a mapped file or in a buffer of the caller's.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace octet {
 inline namespace v0 {
 namespace model {
 
-/// A range of immutable bytes and a share in what keeps them there. A light value; copies see the same bytes and
-/// may be used by several threads.
+/// A range of immutable bytes and a share in what keeps them there. A light value; copies see the same bytes
+/// and may be used by several threads.
 class shared_bytes {
 public:
-    using value_type = std::uint8_t;             ///< of a container
-    using const_iterator = const std::uint8_t *; ///< of a container
+    using value_type = std::uint8_t;             ///< as a container needs it
+    using const_iterator = const std::uint8_t *; ///< as a container needs it
     using iterator = const_iterator;             ///< nothing is written through it
 
     shared_bytes() = default; ///< none
@@ -45,7 +45,7 @@ public:
     /// A range of these bytes with the same owner, unchecked.
     shared_bytes part(std::size_t offset, std::size_t size) const { return {owner_, data_ + offset, size}; }
 
-    /// By contents.
+    /// Compare the bytes.
     ///@{
     friend bool operator==(const shared_bytes &a, const shared_bytes &b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end());

@@ -14,12 +14,14 @@ inline namespace v0 {
 /// - tflite_2step, tflite_single_rounding: TFLite's fixed-point softmax of s8 or u8 to s8 (scale 1/256, zero
 ///   point -128), u8 (1/256, 0) or s16 (1/65536, -32768). `set_input_multiplier(OCTET_ARG_SRC, …)` is
 ///   beta * scale * 2^26 in fixed point. No other attributes.
-/// - ort_f32, codes: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST, zero
-///   point of DST. No other attributes.
-/// - xnnpack_f32, xnnpack_rndnu: LiteRT's table of floats, x86 and AArch64, of s8, u8 to the same or s16; ruy_2step: its
-///   table of 16 bits, AArch64. Scale of SRC times beta; scale and zero point of DST, else as for tflite rules. No others.
-/// - ort_f32, f32 to f32: Softmax of ONNX Runtime 1.30 with AVX-512: e_i = eltwise_ort_exp(src_i - max), 16 lanes in
-///   order, lanes 8 apart, then neighbours, pairs and fours; e_i * (1 / Σ). No other attributes, no softmax_log.
+/// - ort_f32, codes: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST,
+///   zero point of DST. No other attributes.
+/// - xnnpack_f32 and xnnpack_rndnu: LiteRT's table of floats on x86 and AArch64; ruy_2step: its table of 16
+///   bits on AArch64. s8 or u8 to the same type or to s16. The scale of SRC is multiplied by beta; scale and
+///   zero point of DST as for the tflite rules. No other attributes.
+/// - ort_f32, f32 to f32: Softmax of ONNX Runtime 1.30 with AVX-512: e_i = eltwise_ort_exp(src_i - max), 16
+///   lanes in order, lanes 8 apart, then neighbours, pairs and fours; e_i * (1 / Σ). No other attributes, no
+///   softmax_log.
 struct OCTET_API softmax_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
@@ -33,7 +35,7 @@ struct OCTET_API softmax_forward : public primitive {
             : desc(prop, data, data, axis) {} ///< oneDNN 2.x
         ///@}
 
-        /// What the constructor was given.
+        /// The constructor's arguments.
         ///@{
         prop_kind prop;
         algorithm alg;

@@ -18,7 +18,7 @@ struct OCTET_API sum : public primitive {
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
-        /// Without a destination, it has the first source's type and layout.
+        /// Without `dst` the destination has the first source's type and layout.
         ///@{
         primitive_desc(const memory::desc &dst, const std::vector<float> &scales,
                        const std::vector<memory::desc> &srcs, const engine &e,

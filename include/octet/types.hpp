@@ -20,9 +20,9 @@ using dim_t = std::int64_t;      ///< a size or an index, in elements
 constexpr int max_ndims = 6;     ///< highest rank of a tensor
 constexpr int max_post_ops = 32; ///< longest post-op chain
 
-/// Element types, with oneDNN's numbers. f16 and bf16, 16-bit floats rounded to nearest even, are types of destinations,
-/// biases and operands of post-ops of products, and of reorders. s16, which oneDNN does not have, exists for frameworks
-/// that quantize activations to 16 bits (reorder and softmax only).
+/// Element types, with oneDNN's numbers. f16 and bf16 are 16-bit floats, rounded to nearest even; reorders
+/// take them, and products as the types of destinations, biases and operands of post-ops. s16, which oneDNN
+/// does not have, exists for frameworks that quantize activations to 16 bits (reorder and softmax only).
 enum class data_type { undef, f16 = 1, bf16 = 2, f32 = 3, s32 = 4, s8 = 5, u8 = 6, s16 = 64 };
 
 /// Plain layouts, spelled as in oneDNN: letters name the logical dimensions from outermost to innermost in
@@ -215,7 +215,7 @@ enum class algorithm {
     reduction_norm_lp_power_p_sum,
 };
 
-/// What a normalization is given besides its data, as a set; values are oneDNN 2.x's.
+/// The set of a normalization's further operands and steps; values are oneDNN 2.x's.
 enum class normalization_flags : unsigned {
     none = 0,
     use_global_stats = 1, ///< mean and variance are arguments
@@ -243,11 +243,11 @@ enum class resampling_coordinates {
     align_corners_half_pixel, ///< (i + 1/2) * s: TFLite's RESIZE_NEAREST_NEIGHBOR with both of its options
 };
 
-/// Who owns the scratchpad. Octet's implementations report the size they need in `scratchpad_desc()`.
+/// The owner of the scratchpad. Octet's implementations report the size they need in `scratchpad_desc()`.
 enum class scratchpad_mode { library, user };
 
-/// The name of an enumerator as it is spelled here, "unknown" for a number that is none. Of several names of one
-/// value it is the first: "acdb" for `nhwc`, "forward_training" for `forward`.
+/// The name of an enumerator as it is spelled here, "unknown" for a number that is none. Of several names of
+/// one value it is the first: "acdb" for `nhwc`, "forward_training" for `forward`.
 ///@{
 OCTET_API const char *to_string(data_type type);
 OCTET_API const char *to_string(format_tag tag);
@@ -262,8 +262,8 @@ OCTET_API const char *to_string(scratchpad_mode mode);
 /// The names of a set, "use_global_stats+use_scale"; "none" for the empty one.
 OCTET_API std::string to_string(normalization_flags flags);
 
-/// "OCTET_ARG_SRC", "OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST", …: the constants below that make an execution
-/// argument.
+/// "OCTET_ARG_SRC", "OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST", …: the constants below that make an
+/// execution argument.
 OCTET_API std::string argument_to_string(int arg);
 
 /// A NaN with a payload of its own: "this scale is given at execution".

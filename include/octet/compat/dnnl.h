@@ -1,8 +1,9 @@
 #ifndef OCTET_COMPAT_DNNL_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_H
 
-/* oneDNN 2.6's C interface, on Octet. The functions are in liboctet under names of their own (octet_dnnl_engine_create), so that
-   oneDNN can be in the same process; a source file sees one of the two. doc/onednn.md says what differs. */
+/* oneDNN 2.6's C interface, on Octet. The functions are in liboctet under names of their own
+   (octet_dnnl_engine_create), so that oneDNN can be in the same process; a source file sees one of the two.
+   doc/onednn.md says what differs. */
 
 #include "octet/compat/dnnl_config.h"
 #include "octet/compat/dnnl_types.h"
@@ -12,10 +13,12 @@
 extern "C" {
 #endif
 
-/* The sentence of this thread's last failure: what was given and what is allowed. Octet's own; oneDNN has verbose mode. */
+/* The sentence of this thread's last failure: what was given and what is allowed. Octet's own; oneDNN has
+   verbose mode. */
 OCTET_DNNL_API const char *octet_dnnl_last_error(void) OCTET_DNNL_SYMBOL(dnnl_last_error);
 
-/* Memory descriptors. Tags and strides as in oneDNN, blocked tags included; a descriptor is filled in by values alone. */
+/* Memory descriptors. Tags and strides as in oneDNN, blocked tags included; a descriptor is filled in by
+   values alone. */
 OCTET_DNNL_API dnnl_status_t dnnl_memory_desc_init_by_strides(dnnl_memory_desc_t *md, int ndims, const
         dnnl_dims_t dims, dnnl_data_type_t type, const dnnl_dims_t strides)
         OCTET_DNNL_SYMBOL(dnnl_memory_desc_init_by_strides);
@@ -106,8 +109,8 @@ OCTET_DNNL_API dnnl_status_t dnnl_post_ops_get_params_dw(const_dnnl_post_ops_t o
         dnnl_dim_t *stride, dnnl_dim_t *padding, dnnl_dim_t *count, int *mask, const float **scales)
         OCTET_DNNL_SYMBOL(dnnl_post_ops_get_params_dw);
 
-/* Attributes. Values that are read stay where they are until the attribute changes. octet_dnnl_primitive_attr: the
-   octet::primitive_attr behind them, for C++. */
+/* Attributes. Values that are read stay where they are until the attribute changes.
+   octet_dnnl_primitive_attr: the octet::primitive_attr behind them, for C++. */
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_create(dnnl_primitive_attr_t *attr)
         OCTET_DNNL_SYMBOL(dnnl_primitive_attr_create);
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_clone(dnnl_primitive_attr_t *attr,
@@ -215,7 +218,8 @@ OCTET_DNNL_API dnnl_status_t dnnl_shuffle_forward_desc_init(dnnl_shuffle_desc_t 
         const dnnl_memory_desc_t *data, int axis, dnnl_dim_t group_size)
         OCTET_DNNL_SYMBOL(dnnl_shuffle_forward_desc_init);
 
-/* Descriptions of backward passes, for programs that mention them; their primitive descriptors are unimplemented. */
+/* Descriptions of backward passes, for programs that mention them; their primitive descriptors are
+   unimplemented. */
 OCTET_DNNL_API dnnl_status_t dnnl_convolution_backward_data_desc_init(dnnl_convolution_desc_t *desc,
         dnnl_alg_kind_t alg, const dnnl_memory_desc_t *diff_src, const dnnl_memory_desc_t *weights, const
         dnnl_memory_desc_t *diff_dst, const dnnl_dims_t strides, const dnnl_dims_t padding_l, const
@@ -277,8 +281,9 @@ OCTET_DNNL_API int dnnl_primitive_desc_query_s32(const_dnnl_primitive_desc_t pd,
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_desc_destroy(dnnl_primitive_desc_t pd)
         OCTET_DNNL_SYMBOL(dnnl_primitive_desc_destroy);
 
-/* Primitives. A tensor is used with the layout that the primitive descriptor names, whatever the memory object says; arguments
-   that the primitive does not have are passed over. There are no cache blobs, as in oneDNN on CPUs. */
+/* Primitives. A tensor is used with the layout that the primitive descriptor names, whatever the memory
+   object says; arguments that the primitive does not have are passed over. There are no cache blobs, as in
+   oneDNN on CPUs. */
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_create(dnnl_primitive_t *primitive, const_dnnl_primitive_desc_t
         pd) OCTET_DNNL_SYMBOL(dnnl_primitive_create);
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_create_from_cache_blob(dnnl_primitive_t *primitive,
@@ -293,7 +298,8 @@ OCTET_DNNL_API dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primi
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_destroy(dnnl_primitive_t primitive)
         OCTET_DNNL_SYMBOL(dnnl_primitive_destroy);
 
-/* Settings of the process. The primitive cache is counted in primitives here; octet::set_primitive_cache_capacity counts bytes. */
+/* Settings of the process. The primitive cache is counted in primitives here;
+   octet::set_primitive_cache_capacity counts bytes. */
 OCTET_DNNL_API const dnnl_version_t *dnnl_version(void) OCTET_DNNL_SYMBOL(dnnl_version);
 OCTET_DNNL_API dnnl_status_t dnnl_set_verbose(int level) OCTET_DNNL_SYMBOL(dnnl_set_verbose);
 OCTET_DNNL_API dnnl_status_t dnnl_set_jit_dump(int enable) OCTET_DNNL_SYMBOL(dnnl_set_jit_dump);
@@ -315,8 +321,8 @@ OCTET_DNNL_API dnnl_status_t dnnl_get_primitive_cache_capacity(int *capacity)
 OCTET_DNNL_API dnnl_status_t dnnl_set_primitive_cache_capacity(int capacity)
         OCTET_DNNL_SYMBOL(dnnl_set_primitive_cache_capacity);
 
-/* Row-major matrix products: c = alpha * op(a) * op(b) + beta * c, and the same of codes less their offsets, plus offset c: one
-   value (F), one of each column (C) or row (R). */
+/* Row-major matrix products: c = alpha * op(a) * op(b) + beta * c, and the same of codes less their offsets,
+   plus offset c: one value (F), one of each column (C) or row (R). */
 OCTET_DNNL_API dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k,
         float alpha, const float *a, dnnl_dim_t lda, const float *b, dnnl_dim_t ldb, float beta, float *c,
         dnnl_dim_t ldc) OCTET_DNNL_SYMBOL(dnnl_sgemm);

@@ -1,26 +1,27 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-/// oneDNN 2.6's C++ interface on Octet, for int8 clients who want no oneDNN. A program that creates int8 inference primitives
-/// compiles with
+/// oneDNN 2.6's C++ interface on Octet, for int8 clients who want no oneDNN. A program that creates int8
+/// inference primitives compiles with
 ///
 ///     #include "octet/compat/dnnl.hpp"      in the place of      #include "oneapi/dnnl/dnnl.hpp"
 ///
-/// or, without a change of its sources, with -I PREFIX/include/octet/compat/onednn, and links octet::octet instead of dnnl.
-/// It gives the bytes that oneDNN 2.6.3 gives on a machine with AVX512-VNNI, with the exceptions of doc/onednn.md, which
-/// also lists what only oneDNN accepts.
+/// or, without a change of its sources, with -I PREFIX/include/octet/compat/onednn, and links octet::octet
+/// instead of dnnl. It gives the bytes that oneDNN 2.6.3 gives on a machine with AVX512-VNNI, with the
+/// exceptions of doc/onednn.md, which also lists what only oneDNN accepts.
 ///
-/// `namespace dnnl` is a real one: clients reopen it and declare its types in advance. Below it is the C interface
-/// (octet/compat/dnnl.h) with oneDNN's numbers; `get()` of every object gives its handle there. Failures are dnnl::error with
-/// Octet's sentences.
+/// `namespace dnnl` is a real one: clients reopen it and declare its types in advance. Below it is the C
+/// interface (octet/compat/dnnl.h) with oneDNN's numbers; `get()` of every object gives its handle there.
+/// Failures are dnnl::error with Octet's sentences.
 ///
-/// A program sees this header or oneDNN's, not both: they define the same names. Two libraries in one process may differ if
-/// each hides its symbols; the functions below have names of their own, so oneDNN itself may be there too.
+/// A program sees this header or oneDNN's, not both: they define the same names. Two libraries in one process
+/// may differ if each hides its symbols; the functions below have names of their own, so oneDNN itself may be
+/// there too.
 
 #include "octet/compat/dnnl_absent.hpp"
 
 namespace dnnl {
 
-using version_t = dnnl_version_t; ///< of the interface
+using version_t = dnnl_version_t; ///< the version of the interface
 
 /// Settings of the process (octet/settings.hpp). A wrong value is `status::invalid_arguments`.
 ///@{

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// dnnl.hpp, last part: operations of oneDNN that Octet does not have. Their names are here so that programs which mention them
-// compile; creating a primitive descriptor throws `unimplemented` with the operation's name (or gives none, with
-// `allow_empty`), which is how programs find out about an implementation anyway.
+// dnnl.hpp, last part: operations of oneDNN that Octet does not have. Their names are here so that programs
+// which mention them compile; creating a primitive descriptor throws `unimplemented` with the operation's
+// name (or gives none, with `allow_empty`), which is how programs find out about an implementation anyway.
 
 #include "octet/compat/dnnl_normalizations.hpp"
 
@@ -10,9 +10,10 @@ namespace dnnl {
 
 namespace octet_detail {
 
-/// What all descriptions of operations begin with; nobody reads more of one that Octet does not have.
+/// The first member of every operation's description; Octet reads no more of an operation that it does not
+/// have.
 struct beginning_of_desc {
-    dnnl_primitive_kind_t primitive_kind; ///< which operation
+    dnnl_primitive_kind_t primitive_kind; ///< the operation
     dnnl_prop_kind_t prop_kind;           ///< direction
 };
 

@@ -19,7 +19,8 @@ struct primitive : public handle<dnnl_primitive_t> {
 
     using handle::handle;
     primitive() = default; ///< none
-    /// Makes the primitive of a primitive descriptor. There are no cache blobs: such a call throws `unimplemented`.
+    /// Makes the primitive of a primitive descriptor. There are no cache blobs: such a call throws
+    /// `unimplemented`.
     ///@{
     primitive(const_dnnl_primitive_desc_t pd) {
         dnnl_primitive_t result = nullptr;
@@ -42,7 +43,8 @@ struct primitive : public handle<dnnl_primitive_t> {
     }
     ///@}
 
-    const_dnnl_primitive_desc_t get_primitive_desc() const { ///< that it was made of
+    /// The descriptor that the primitive was made of.
+    const_dnnl_primitive_desc_t get_primitive_desc() const {
         const_dnnl_primitive_desc_t result = nullptr;
         octet_detail::check(dnnl_primitive_get_primitive_desc(get(), &result));
         return result;
@@ -76,13 +78,14 @@ struct post_ops : public handle<dnnl_post_ops_t> {
         reset(result);
     }
 
-    int len() const { return dnnl_post_ops_len(get()); } ///< of the chain
-    primitive::kind kind(int index) const {              ///< of an entry
+    int len() const { return dnnl_post_ops_len(get()); } ///< entries of the chain
+    primitive::kind kind(int index) const {              ///< the kind of an entry
         octet_detail::check(index >= 0 && index < len() ? dnnl_success : dnnl_invalid_arguments);
         return static_cast<primitive::kind>(dnnl_post_ops_get_kind(get(), index));
     }
 
-    /// Another operation behind those that are there, and the parameters of one. An eltwise without a scale: oneDNN 3.x.
+    /// Each appends an operation of that kind, or reads the parameters of entry `index`. The forms of eltwise
+    /// without a scale are oneDNN 3.x's.
     ///@{
     void append_sum(float scale = 1.f, memory::data_type type = memory::data_type::undef) {
         append_sum(scale, 0, type);
@@ -186,8 +189,8 @@ struct primitive_attr : public handle<dnnl_primitive_attr_t> {
         return *static_cast<::octet::primitive_attr *>(octet_dnnl_primitive_attr(get()));
     }
 
-    /// As their names say; masks select dimensions of the tensor that the values belong to. The last two are oneDNN
-    /// 3.x's, for values that come at execution.
+    /// As their names say; masks select dimensions of the tensor that the values belong to. The last two are
+    /// oneDNN 3.x's, for values that come at execution.
     ///@{
     fpmath_mode get_fpmath_mode() const {
         dnnl_fpmath_mode_t result;
@@ -327,8 +330,8 @@ protected:
 struct primitive_desc : public primitive_desc_base {
     using primitive_desc_base::primitive_desc_base;
     primitive_desc() = default; ///< none
-    /// From a description of the C interface; without `attr` all attributes have their defaults. With `allow_empty` it
-    /// is none where it would throw.
+    /// From a description of the C interface; without `attr` all attributes have their defaults. With
+    /// `allow_empty` it is none where it would throw.
     primitive_desc(const_dnnl_op_desc_t desc, const primitive_attr *attr, const engine &e,
                    const_dnnl_primitive_desc_t hint, bool allow_empty = false) {
         dnnl_primitive_desc_t result = nullptr;

@@ -1,8 +1,8 @@
 #ifndef OCTET_COMPAT_DNNL_CONFIG_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_CONFIG_H
 
-/* What oneDNN's build writes down about itself, said of Octet: a CPU library on oneTBB without a GPU. All of these are defined,
-   because code asks with #if, where an unknown name equals 0 and so DNNL_RUNTIME_NONE. */
+/* What oneDNN's build writes down about itself, said of Octet: a CPU library on oneTBB without a GPU. All of
+   these are defined, because code asks with #if, where an unknown name equals 0 and so DNNL_RUNTIME_NONE. */
 
 #include "octet/compat/dnnl_types.h"
 

@@ -1,8 +1,9 @@
 #ifndef OCTET_COMPAT_DNNL_ENUMS_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_ENUMS_H
 
-/* oneDNN 2.6's enumerations with its numbers: clients store them, send them and switch over them, and so does the C interface
-   between a header and a library that were built apart. interop/onednn/tests/compat compares each with oneDNN's. */
+/* oneDNN 2.6's enumerations with its numbers: clients store them, send them and switch over them, and so does
+   the C interface between a header and a library that were built apart. interop/onednn/tests/compat compares each with
+   oneDNN's. */
 
 #include "octet/compat/dnnl_kinds.h"
 #include "octet/compat/dnnl_tags.h"
@@ -19,8 +20,8 @@ typedef enum {
     dnnl_u8 = 6, octet_dnnl_s16 = 64
 } dnnl_data_type_t;
 
-/* How a layout is described. dnnl_format_kind_octet: weights as Octet packs them, which only reorder reads and writes; where
-   oneDNN has a blocked layout after `any`. */
+/* How a layout is described. dnnl_format_kind_octet: weights as Octet packs them, which only reorder reads
+   and writes; where oneDNN has a blocked layout after `any`. */
 typedef enum {
     dnnl_format_kind_undef = 0, dnnl_format_kind_any = 1, dnnl_blocked = 2, dnnl_format_kind_wino = 3,
     dnnl_format_kind_rnn_packed = 4, dnnl_format_kind_octet = 0x4f43

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// dnnl.hpp, first part: failures, handles and enumerations. A handle shares an object of the C interface; enumerators are those
-// of the C interface, by number.
+// dnnl.hpp, first part: failures, handles and enumerations. A handle shares an object of the C interface;
+// enumerators are those of the C interface, by number.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,11 +22,11 @@
 /// oneDNN's C++ interface, on Octet.
 namespace dnnl {
 
-/// A failure: oneDNN's status for programs, and a sentence for people. What this library throws has Octet's sentence,
-/// which names the argument, what was given and what is allowed.
+/// A failure: oneDNN's status for programs, and a sentence for people. What this library throws has Octet's
+/// sentence, which names the argument, what was given and what is allowed.
 struct error : public std::exception {
     dnnl_status_t status; ///< why
-    const char *message;  ///< what() as well
+    const char *message;  ///< the text of what()
 
     /// Keeps a copy of the text.
     error(dnnl_status_t why, const std::string &text)
@@ -45,7 +45,8 @@ private:
     std::shared_ptr<const std::string> text_;
 };
 
-/// What this header does with a status of the C interface: Octet's sentence is better than one written here.
+/// Turns a status of the C interface into an exception, whose text is Octet's sentence about the last
+/// failure.
 namespace octet_detail {
 /// Throws it unless `status` is success.
 inline void check(dnnl_status_t status) {
@@ -122,7 +123,7 @@ private:
     std::shared_ptr<std::remove_pointer_t<T>> data_;
 };
 
-/// What the functions of settings and products return.
+/// The result of functions that change settings or compute products directly.
 ///@{
 enum class status {
     success = dnnl_success,
@@ -148,7 +149,7 @@ inline dnnl_fpmath_mode_t convert_to_c(fpmath_mode value) {
     return static_cast<dnnl_fpmath_mode_t>(value);
 } ///< the number
 
-/// Who owns the scratchpad.
+/// The owner of the scratchpad.
 ///@{
 enum class scratchpad_mode { library = dnnl_scratchpad_mode_library, user = dnnl_scratchpad_mode_user };
 ///@}
@@ -226,7 +227,7 @@ inline dnnl_rnn_direction_t convert_to_c(rnn_direction value) {
     return static_cast<dnnl_rnn_direction_t>(value);
 } ///< the number
 
-/// What a primitive descriptor can be asked.
+/// The questions that a primitive descriptor answers.
 ///@{
 enum class query {
     undef = dnnl_query_undef,

@@ -1,8 +1,8 @@
 #ifndef OCTET_COMPAT_DNNL_KINDS_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_KINDS_H
 
-/* oneDNN's operations and their algorithms, once, as lists of (name, number). They become dnnl_matmul of dnnl_types.h,
-   primitive::kind::matmul of dnnl.hpp and the text "matmul". */
+/* oneDNN's operations and their algorithms, once, as lists of (name, number). They become dnnl_matmul of
+   dnnl_types.h, primitive::kind::matmul of dnnl.hpp and the text "matmul". */
 
 #define OCTET_DNNL_PRIMITIVE_KINDS(kind) \
     kind(reorder, 1) kind(shuffle, 2) kind(concat, 3) kind(sum, 4) kind(convolution, 5)                    \

@@ -8,7 +8,7 @@ namespace dnnl {
 
 struct primitive_desc;
 
-/// Where primitives run: there is one engine, the CPU.
+/// The device that primitives run on: there is one, the CPU.
 struct engine : public handle<dnnl_engine_t> {
     /// Kinds by oneDNN's numbers.
     enum class kind { any = dnnl_any_engine, cpu = dnnl_cpu, gpu = dnnl_gpu };
@@ -21,7 +21,7 @@ struct engine : public handle<dnnl_engine_t> {
         octet_detail::check(dnnl_engine_create(&result, static_cast<dnnl_engine_kind_t>(k), index));
         reset(result);
     }
-    /// That of a primitive descriptor.
+    /// The engine of a primitive descriptor.
     ///@{
     engine(const handle<dnnl_primitive_desc_t> &pd) : engine(query(pd)) {}
     template <typename Pd> static engine query(const Pd &pd) {
@@ -87,7 +87,7 @@ struct memory : public handle<dnnl_memory_t> {
         s8 = dnnl_s8,
         u8 = dnnl_u8
     };
-    /// How a layout is described. `octet`: as Octet packs weights, where oneDNN has a blocked layout after `any`.
+    /// The form of a layout. `octet`: as Octet packs weights, where oneDNN has a blocked layout after `any`.
     enum class format_kind {
         undef = dnnl_format_kind_undef,
         any = dnnl_format_kind_any,
@@ -121,10 +121,10 @@ struct memory : public handle<dnnl_memory_t> {
         validate_container_size(v, "dimensions are invalid", min_size, DNNL_MAX_NDIMS);
     }
 
-    /// Shape, type and layout of a tensor; default-constructed: no tensor. With `allow_empty`, here and below, the
-    /// result is that where the call would throw.
+    /// Shape, type and layout of a tensor; default-constructed: no tensor. With `allow_empty`, here and
+    /// below, the result is that where the call would throw.
     struct desc {
-        dnnl_memory_desc_t data; ///< that of the C interface
+        dnnl_memory_desc_t data; ///< the C interface's description
 
         desc() : data() {}                               ///< no tensor
         desc(const dnnl_memory_desc_t &md) : data(md) {} ///< a copy
@@ -189,9 +189,10 @@ struct memory : public handle<dnnl_memory_t> {
                                                     : memory::dims();
         }
         ///@}
-        std::size_t get_size() const { return dnnl_memory_desc_get_size(&data); } ///< of a buffer, in bytes
-        bool is_zero() const { return data.ndims == 0; }                          ///< no tensor
-        explicit operator bool() const { return data.ndims != 0; }                ///< a tensor
+        /// Bytes of a buffer that holds the tensor.
+        std::size_t get_size() const { return dnnl_memory_desc_get_size(&data); }
+        bool is_zero() const { return data.ndims == 0; }           ///< no tensor
+        explicit operator bool() const { return data.ndims != 0; } ///< a tensor
         /// Equal tensors in equal layouts.
         ///@{
         bool operator==(const desc &other) const { return dnnl_memory_desc_equal(&data, &other.data) != 0; }
@@ -210,7 +211,7 @@ struct memory : public handle<dnnl_memory_t> {
 
     using handle::handle;
     memory() = default; ///< none
-    /// In the caller's buffer, or in one of its own.
+    /// Uses the caller's buffer, or allocates one.
     ///@{
     memory(const desc &md, const engine &e, void *buffer) {
         dnnl_memory_t result = nullptr;

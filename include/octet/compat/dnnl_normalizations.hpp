@@ -12,7 +12,7 @@ namespace octet_detail {
 template <typename Base> struct with_statistics : public Base {
     using Base::Base;
     with_statistics() = default; ///< none
-    /// As query_md has them.
+    /// The tensors that query_md names.
     ///@{
     memory::desc mean_desc() const { return this->query_md(query::exec_arg_md, DNNL_ARG_MEAN); }
     memory::desc variance_desc() const { return this->query_md(query::exec_arg_md, DNNL_ARG_VARIANCE); }
@@ -23,9 +23,9 @@ template <typename Base> struct with_statistics : public Base {
 
 namespace octet_detail {
 
-/// What batch_normalization_forward computes.
+/// The description of a batch normalization.
 struct batch_normalization_desc {
-    dnnl_batch_normalization_desc_t data; ///< that of the C interface
+    dnnl_batch_normalization_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     batch_normalization_desc(prop_kind prop, const memory::desc &data_desc, float epsilon,
                              normalization_flags flags) {
@@ -47,9 +47,9 @@ struct batch_normalization_forward : public octet_detail::batch_normalization {
 
 namespace octet_detail {
 
-/// What layer_normalization_forward computes.
+/// The description of a layer normalization.
 struct layer_normalization_desc {
-    dnnl_layer_normalization_desc_t data; ///< that of the C interface
+    dnnl_layer_normalization_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     layer_normalization_desc(prop_kind prop, const memory::desc &data_desc, const memory::desc &stat_desc,
@@ -77,9 +77,9 @@ struct layer_normalization_forward : public octet_detail::layer_normalization {
 
 namespace octet_detail {
 
-/// What reduction computes.
+/// The description of a reduction.
 struct reduction_desc {
-    dnnl_reduction_desc_t data;  ///< that of the C interface
+    dnnl_reduction_desc_t data;  ///< the same for the C interface
     reduction_desc() : data() {} ///< nothing yet
     /// Arguments as in oneDNN.
     reduction_desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float eps) {

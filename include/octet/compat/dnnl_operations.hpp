@@ -8,9 +8,9 @@ namespace dnnl {
 
 /// Pooling: octet::pooling_forward.
 struct pooling_forward : public primitive {
-    /// What is to be computed.
+    /// The description of a pooling without dilation.
     struct desc {
-        dnnl_pooling_desc_t data; ///< that of the C interface
+        dnnl_pooling_desc_t data; ///< the same for the C interface
         /// Arguments as in oneDNN.
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
@@ -55,9 +55,9 @@ struct pooling_forward : public primitive {
 
 namespace octet_detail {
 
-/// What pooling_v2_forward computes.
+/// The description of a pooling, with dilation.
 struct pooling_v2_desc {
-    dnnl_pooling_v2_desc_t data; ///< that of the C interface
+    dnnl_pooling_v2_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     pooling_v2_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
@@ -86,9 +86,9 @@ struct pooling_v2_forward : public octet_detail::pooling_v2 {
 
 namespace octet_detail {
 
-/// What eltwise_forward computes.
+/// The description of a function of each element.
 struct eltwise_desc {
-    dnnl_eltwise_desc_t data; ///< that of the C interface
+    dnnl_eltwise_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     eltwise_desc(prop_kind prop, algorithm alg, const memory::desc &data_desc, float alpha = 0.f,
@@ -111,9 +111,9 @@ struct eltwise_forward : public octet_detail::eltwise {
 
 namespace octet_detail {
 
-/// What softmax_forward computes.
+/// The description of a softmax.
 struct softmax_desc {
-    dnnl_softmax_desc_t data; ///< that of the C interface
+    dnnl_softmax_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     softmax_desc(prop_kind prop, const memory::desc &data_desc, int axis) {
@@ -134,9 +134,9 @@ struct softmax_forward : public octet_detail::softmax {
 
 namespace octet_detail {
 
-/// What logsoftmax_forward computes.
+/// The description of a logarithm of softmax.
 struct logsoftmax_desc {
-    dnnl_logsoftmax_desc_t data; ///< that of the C interface
+    dnnl_logsoftmax_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     logsoftmax_desc(prop_kind prop, const memory::desc &data_desc, int axis) {
@@ -157,9 +157,9 @@ struct logsoftmax_forward : public octet_detail::logsoftmax {
 
 namespace octet_detail {
 
-/// What softmax_v2_forward computes.
+/// The description of a softmax of either algorithm, with a destination of its own.
 struct softmax_v2_desc {
-    dnnl_softmax_v2_desc_t data; ///< that of the C interface
+    dnnl_softmax_v2_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     softmax_v2_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
@@ -183,9 +183,9 @@ struct softmax_v2_forward : public octet_detail::softmax_v2 {
 
 namespace octet_detail {
 
-/// What prelu_forward computes.
+/// The description of a PReLU.
 struct prelu_desc {
-    dnnl_prelu_desc_t data; ///< that of the C interface
+    dnnl_prelu_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     prelu_desc(prop_kind prop, const memory::desc &data_desc, const memory::desc &weights) {
@@ -214,9 +214,9 @@ template <typename Base> struct with_two_sources : public Base {
     memory::desc src1_desc() const { return this->src_desc(1); } ///< the second
 };
 
-/// What binary computes.
+/// The description of an operation on two tensors.
 struct binary_desc {
-    dnnl_binary_desc_t data; ///< that of the C interface
+    dnnl_binary_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     binary_desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst) {
@@ -238,9 +238,9 @@ struct binary : public octet_detail::binary {
 
 namespace octet_detail {
 
-/// What resampling_forward computes.
+/// The description of a resizing.
 struct resampling_desc {
-    dnnl_resampling_desc_t data; ///< that of the C interface
+    dnnl_resampling_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     resampling_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst) {
@@ -377,7 +377,8 @@ struct sum : public primitive {
     ///@}
 };
 
-/// Copies a tensor into another layout and type: octet::reorder; blocked layouts too, where dimensions are whole blocks.
+/// Copies a tensor into another layout and type: octet::reorder; blocked layouts too, where dimensions are
+/// whole blocks.
 struct reorder : public primitive {
     /// The checked operation and its implementation.
     struct primitive_desc : public primitive_desc_base {

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// dnnl.hpp, fourth part: sums of products. Each operation is a description (`desc`), a primitive descriptor made of it with
-// attributes, and the primitive; oneDNN 3.x's form, a primitive descriptor in one call, is there for each as well.
+// dnnl.hpp, fourth part: sums of products. Each operation is a description (`desc`), a primitive descriptor
+// made of it with attributes, and the primitive; oneDNN 3.x's form, a primitive descriptor in one call, is
+// there for each as well.
 
 #include "octet/compat/dnnl_attributes.hpp"
 
@@ -9,7 +10,7 @@ namespace dnnl {
 
 namespace octet_detail {
 
-/// What forms of oneDNN 3.x are made of.
+/// Argument types of the constructors of oneDNN 3.x's form.
 ///@{
 using tensor = const memory::desc &;
 using sizes = const memory::dims &;
@@ -17,7 +18,7 @@ using sizes = const memory::dims &;
 
 /// The primitive descriptor of an operation with a description.
 template <typename Desc, primitive::kind operation> struct described : public primitive_desc {
-    using desc = Desc;     ///< what is to be computed
+    using desc = Desc;     ///< the description
     described() = default; ///< none
     /// From a description, with default attributes. With `allow_empty` it is none where it would throw.
     described(const Desc &d, const engine &e, bool allow_empty = false)
@@ -35,15 +36,15 @@ template <typename Desc, primitive::kind operation> struct described : public pr
     }
 };
 
-/// A primitive descriptor that also has the forms of oneDNN 3.x: for each of `Forms`, void(what a description is made of), a constructor from an engine,
-/// those arguments and attributes.
+/// A primitive descriptor with oneDNN 3.x's constructors, too: each of `Forms`, a type void(arguments of a
+/// description), adds one that takes an engine, these arguments, attributes and allow_empty.
 template <typename Desc, primitive::kind operation, typename... Forms>
 struct in_one_call : public described<Desc, operation> {
     using base = described<Desc, operation>; ///< from a description
     using base::base;
     in_one_call() = default; ///< none
 };
-/// One form more than `Others`.
+/// Adds one constructor to those of `Others`.
 template <typename Desc, primitive::kind operation, typename... Args, typename... Others>
 struct in_one_call<Desc, operation, void(Args...), Others...>
     : public in_one_call<Desc, operation, Others...> {
@@ -54,7 +55,7 @@ struct in_one_call<Desc, operation, void(Args...), Others...>
         : base(Desc(args...), attr, e, allow_empty) {} ///< described and checked
 };
 
-/// Those of products have a bias.
+/// Adds the query of the bias, which products have.
 template <typename Base> struct with_bias : public Base {
     using Base::Base;
     with_bias() = default;                                           ///< none
@@ -63,7 +64,7 @@ template <typename Base> struct with_bias : public Base {
 
 /// A primitive, ready to run, of a primitive descriptor of its own.
 template <typename Pd> struct operation : public primitive {
-    using desc = typename Pd::desc;            ///< what is to be computed
+    using desc = typename Pd::desc;            ///< the description
     using primitive_desc = Pd;                 ///< the checked operation and its implementation
     operation() = default;                     ///< none
     operation(const Pd &pd) : primitive(pd) {} ///< its kernel comes from the cache, or is made
@@ -84,9 +85,10 @@ inline const dnnl_dim_t *spatial(const memory::dims &v, const memory::desc &tens
 
 namespace octet_detail {
 
-/// What a convolution or a deconvolution computes: `init` is its function of the C interface, with dilates.
+/// The description of a convolution or a deconvolution. `init` is the function of the C interface that fills
+/// it, with dilates.
 template <decltype(&dnnl_dilated_convolution_forward_desc_init) init> struct convolution_desc {
-    dnnl_convolution_desc_t data; ///< that of the C interface
+    dnnl_convolution_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     convolution_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
@@ -149,9 +151,9 @@ struct deconvolution_forward : public octet_detail::convolution<dnnl_dilated_dec
 
 namespace octet_detail {
 
-/// What inner_product_forward computes.
+/// The description of an inner product.
 struct inner_product_desc {
-    dnnl_inner_product_desc_t data; ///< that of the C interface
+    dnnl_inner_product_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     inner_product_desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
@@ -181,9 +183,9 @@ struct inner_product_forward : public octet_detail::inner_product {
 
 namespace octet_detail {
 
-/// What matmul computes.
+/// The description of a matrix product.
 struct matmul_desc {
-    dnnl_matmul_desc_t data; ///< that of the C interface
+    dnnl_matmul_desc_t data; ///< the same for the C interface
     /// Arguments as in oneDNN.
     ///@{
     matmul_desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,

@@ -1,12 +1,13 @@
 #ifndef OCTET_COMPAT_DNNL_TAGS_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_TAGS_H
 
-/* oneDNN's format tags, once, as lists of (name, number) and (second name, name). They become dnnl_nchw of dnnl_types.h,
-   memory::format_tag::nchw of dnnl.hpp and the text "abcd".
+/* oneDNN's format tags, once, as lists of (name, number) and (second name, name). They become dnnl_nchw of
+   dnnl_types.h, memory::format_tag::nchw of dnnl.hpp and the text "abcd".
 
-   A name in letters says what it means, and is read so by the library: letters are dimensions from outermost to innermost
-   in memory; a capital one is split, and its blocks follow behind with their sizes. aBcd16b: b in blocks of 16, which are
-   innermost. The numbers are oneDNN 2.6's, in which nothing could be told from their order. */
+   A name in letters says what it means, and is read so by the library: letters are dimensions from outermost
+   to innermost in memory; a capital one is split, and its blocks follow behind with their sizes. aBcd16b: b
+   in blocks of 16, which are innermost. The numbers are oneDNN 2.6's, in which nothing could be told from
+   their order. */
 
 #define OCTET_DNNL_TAGS_PLAIN(tag) \
     tag(a, 2) tag(ab, 3) tag(abc, 4) tag(abcd, 5) tag(acbd, 6) tag(abcde, 7) tag(abcdef, 8)                \
@@ -18,7 +19,8 @@
     tag(abcdefghji, 40) tag(abcdefghikj, 41) tag(abcdefghijlk, 42) tag(abdfce, 222) tag(abdefc, 223)       \
     tag(adcb, 291) tag(adecb, 312) tag(adefcb, 335) tag(adbc, 511)
 
-/* Tensors in these can be described, sized, compared and reordered (doc/onednn.md); no other primitive takes them. */
+/* Tensors in these can be described, sized, compared and reordered (doc/onednn.md); no other primitive takes
+   them. */
 #define OCTET_DNNL_TAGS_BLOCKED(tag) \
     tag(Abc16a, 43) tag(ABc16a16b, 44) tag(ABc32a32b, 45) tag(ABc4a4b, 46) tag(aBc16b, 47)                 \
     tag(ABc16b16a, 48) tag(Abc4a, 49) tag(aBc32b, 50) tag(aBc4b, 51) tag(ABc4b16a4b, 52)                   \
@@ -126,7 +128,8 @@
     tag(aBC16b16c, 507) tag(aBC16b32c, 508) tag(AB16a16b, 509) tag(AB16a32b, 510) tag(ABcde16a16b2a, 512)  \
     tag(aBCdef16b16c2b, 513)
 
-/* Second names, with the dimensions' roles: n, c, d, h, w of activations, g, o, i of weights, t, l of sequences. */
+/* Second names, with the dimensions' roles: n, c, d, h, w of activations, g, o, i of weights, t, l of
+   sequences. */
 #define OCTET_DNNL_TAGS_NAMED(name) \
     name(x, a) name(nc, ab) name(cn, ba) name(tn, ab) name(nt, ba) name(ncw, abc) name(nwc, acb)           \
     name(nchw, abcd) name(nhwc, acdb) name(chwn, bcda) name(ncdhw, abcde) name(ndhwc, acdeb) name(oi, ab)  \

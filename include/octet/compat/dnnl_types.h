@@ -1,8 +1,8 @@
 #ifndef OCTET_COMPAT_DNNL_TYPES_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_TYPES_H
 
-/* oneDNN 2.6's types and constants for C and C++. Structures are oneDNN's to the byte, so that one code serves clients of this
-   header and clients of oneDNN's own; interop/onednn/tests/compat compares them. */
+/* oneDNN 2.6's types and constants for C and C++. Structures are oneDNN's to the byte, so that one code
+   serves clients of this header and clients of oneDNN's own; interop/onednn/tests/compat compares them. */
 
 #ifdef __cplusplus
 #include <cstddef>
@@ -17,7 +17,8 @@ extern "C" {
 
 #define OCTET_DNNL_API __attribute__((visibility("default")))
 
-/* A function's symbol: liboctet has names of its own, liboctet_dnnl, which stands in front of oneDNN, has oneDNN's. */
+/* A function's symbol: liboctet has names of its own, liboctet_dnnl, which stands in front of oneDNN, has
+   oneDNN's. */
 #ifdef OCTET_DNNL_IN_FRONT
 #define OCTET_DNNL_SYMBOL(name) __asm__(#name)
 #else
@@ -40,7 +41,8 @@ static const int DNNL_RUNTIME_S32_VAL_REP = INT32_MIN;
 #define DNNL_RUNTIME_DIM_VAL INT64_MIN
 #define DNNL_RUNTIME_SIZE_VAL ((size_t)DNNL_RUNTIME_DIM_VAL)
 
-/* A layout by strides, in elements. Dimensions inner_idxs[i] are stored in blocks of inner_blks[i], the last one innermost. */
+/* A layout by strides, in elements. Dimensions inner_idxs[i] are stored in blocks of inner_blks[i], the last
+   one innermost. */
 typedef struct {
     dnnl_dims_t strides;
     int inner_nblks;
@@ -53,7 +55,8 @@ typedef struct {
     dnnl_dim_t groups, width, patches[5], steps[3];
 } octet_dnnl_packed_desc_t;
 
-/* Weights of oneDNN's recurrent networks: the one layout that its functions size, allocate and compare without reading it. */
+/* Weights of oneDNN's recurrent networks: the one layout that its functions size, allocate and compare
+   without reading it. */
 #define DNNL_RNN_MAX_N_PARTS 4
 typedef struct {
     dnnl_rnn_packed_memory_format_t format;
@@ -73,7 +76,8 @@ typedef struct {
     char reserved[60];
 } dnnl_memory_extra_desc_t;
 
-/* A tensor: shape, type and layout. Element (i0, i1, ...) of one without blocks lies at offset0 + sum of i * strides. */
+/* A tensor: shape, type and layout. Element (i0, i1, ...) of one without blocks lies at offset0 + sum of i *
+   strides. */
 typedef struct {
     int ndims;
     dnnl_dims_t dims;
