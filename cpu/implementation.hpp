@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What an implementation is: a family answers a problem with a candidate, of which a kernel is made. Types only, for
-// those who write implementations; who takes a problem is cpu/choice/registry.hpp's.
+// The types of an implementation: a family answers a problem with a candidate, from which a kernel is made.
+// For those who write implementations; cpu/choice/registry.hpp chooses among them.
 //
 // A family is asked once: its candidate is a refusal, which is text for the user, or holds what it has found out about
 // the problem until the kernel is wanted, which may be never (the primitive cache has it).

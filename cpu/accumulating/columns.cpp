@@ -1,5 +1,6 @@
-// Parameters and initial accumulators of columns. `bind` finds the arguments of an execution; `params` and `initial` fill a
-// thread's own copy, the latter by the algebra of zero points: bias minus what the sums of weights contribute.
+// Parameters and initial accumulators of columns. `bind` finds the arguments of an execution; `params` and
+// `initial` fill a thread's own copy, the latter by the algebra of zero points: bias minus what the sums of
+// weights contribute.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/accumulating/columns.hpp"
 

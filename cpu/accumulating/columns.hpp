@@ -1,9 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a kernel of products needs to know of its columns besides weights: the parameter vectors of the epilogue, and the
-// accumulators to start with, into which bias and zero points are folded. What the attributes know is
-// computed once, the rest by each thread for each execution: lines come slowly from a core that has just
-// written them.
+// The data of output columns that a kernel of products reads besides weights: the parameter vectors of the
+// epilogue, and the accumulators to start with, into which bias and zero points are folded. The part that
+// follows from attributes is computed once. Each thread computes the rest for each execution, because cache
+// lines come slowly from a core that has just written them.
 
 #include <cstdint>
 #include <vector>
@@ -27,7 +27,7 @@ struct column_arguments {
     const arguments &all;
     const void *bias; ///< null without one
     const std::int8_t *weights;
-    std::int32_t src_zero_point; ///< of the bytes that the kernel reads
+    std::int32_t src_zero_point; ///< zero point of the bytes that the kernel reads
 };
 
 class columns {

@@ -1,4 +1,5 @@
-// Parameter vectors that attributes decide are filled when a kernel is made; those that come with arguments are filled on a copy of them.
+// Parameter vectors that attributes decide are filled when a kernel is made; those that come with arguments
+// are filled on a copy of them.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/accumulating/epilogue_params.hpp"
 

@@ -1,18 +1,20 @@
 // How a layer is cut into shares of equal cost.
 //
-// The work is a grid: rows of tiles down, panels of columns across. A cell costs (cost of its row) x (cost of its panel), so the
-// cost of any rectangle is a product of two differences of prefix sums, and no cell is looked at by itself. The cells are taken
-// as one sequence, row by row, and thread t of n begins where t / n of the whole cost lies before:
+// The work is a grid: rows of tiles down, panels of columns across. A cell costs (cost of its row) x (cost of
+// its panel), so the cost of any rectangle is a product of two differences of prefix sums, and no cell is
+// looked at by itself. The cells are taken as one sequence, row by row, and thread t of n begins where t / n
+// of the whole cost lies before:
 //
 //             panels
-//        | 0 0 0 0 |         three threads, row by row: a share is the rest of a row, whole rows, and the beginning of a row,
-//   rows | 0 0 1 1 |         so at most three rectangles
+//        | 0 0 0 0 |         three threads, row by row: a share is the rest of a row, whole rows,
+//   rows | 0 0 1 1 |         and the beginning of a row, so at most three rectangles
 //        | 1 1 1 2 |
 //        | 2 2 2 2 |
 //
-// Cuts inside a row make two threads read the row's source or the panel's weights. So cuts between whole rows are tried first and
-// kept where they are nearly as even (2 %), and so is the order that the plan prefers (4 %): by rows, layers that follow each other
-// find in a core's caches what it wrote itself; panel by panel, a thread reads its part of the weights once.
+// Cuts inside a row make two threads read the row's source or the panel's weights. So cuts between whole rows
+// are tried first and kept where they are nearly as even (2 %), and so is the order that the plan prefers (4
+// %): by rows, layers that follow each other find in a core's caches what it wrote itself; panel by panel, a
+// thread reads its part of the weights once.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/accumulating/work.hpp"
 

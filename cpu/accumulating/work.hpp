@@ -13,8 +13,8 @@ namespace octet::impl {
 /// Threads whose shares of so many cycles outweigh what starting a loop on them costs.
 int useful_threads(dim_t cycles, const machine &m);
 
-/// What the cells along one side of the grid cost, in any unit: a pattern that repeats, image after image or group
-/// after group.
+/// The costs of the cells along one side of the grid, in any unit: a pattern that repeats, image after image
+/// or group after group.
 class side_costs {
 public:
     side_costs(const std::vector<double> &pattern, dim_t repeats);
@@ -22,13 +22,13 @@ public:
     static side_costs even(dim_t count, double last = 1, dim_t repeats = 1);
 
     dim_t count() const { return repeats_ * pattern(); }
-    double before(dim_t cell) const; ///< of all cells in front of this one
+    double before(dim_t cell) const; ///< cost of all cells in front of this one
     double all() const { return before(count()); }
     dim_t nearest_cut(double cost) const; ///< the cell in front of which the costs are nearest to `cost`
 
 private:
     dim_t pattern() const { return static_cast<dim_t>(before_.size()) - 1; }
-    std::vector<double> before_; ///< of one pattern, its whole cost last
+    std::vector<double> before_; ///< the same for one pattern; its last element is the whole pattern's cost
     dim_t repeats_;
 };
 

@@ -1,5 +1,5 @@
-// The families of each operation, best first: read the tables in the middle. Above them are the forms in which a family is asked,
-// as it is or with copies or a second step around it; below, the question itself.
+// The families of each operation, best first: read the tables in the middle. Above them are the forms in
+// which a family is asked, as it is or with copies or a second step around it; below, the question itself.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/choice/registry.hpp"
 
@@ -176,7 +176,8 @@ families<concat_problem> families_of(const concat_problem &) {
 
 // ---- the choice
 
-/// A family with what users see of it at each level: "jit:dot/avx512_vnni", or its name where the level changes nothing.
+/// A family with what users see of it at each level: "jit:dot/avx512_vnni", or its name where the level
+/// changes nothing.
 template <typename Problem> struct named_family {
     family<Problem> is;
     std::array<std::string, isa_count> names;

@@ -1,5 +1,5 @@
-// A copy to channels-last is a reorder of its own; `with_copies` runs copies of sources, the computation, and the copy of the
-// result one after the other, in scratch memory of the thread.
+// A copy to channels-last is a reorder of its own; `with_copies` runs copies of sources, the computation, and
+// the copy of the result one after the other, in scratch memory of the thread.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/channels_last.hpp"
 
@@ -62,7 +62,7 @@ namespace {
 
 struct copied_argument {
     int arg;
-    std::size_t offset;                        ///< of the copy in scratch
+    std::size_t offset;                        ///< start of the copy in scratch
     std::shared_ptr<const kernel> read, write; ///< null: not copied in this direction
 };
 

@@ -1,4 +1,5 @@
-// Which taps a phase meets, axis by axis, and the views of source, destination and weights that make it a convolution.
+// Plans the phases of a deconvolution: the taps that each phase meets, axis by axis, and the views of source,
+// destination and weights that make it a convolution.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/deconvolution_plan.hpp"
 
@@ -16,8 +17,9 @@ constexpr std::size_t max_phases = 1024; // each is a plan with code of its own
 
 dim_t phase_count(const convolution_problem &p, int axis) { return std::min(p.stride[axis], p.out[axis]); }
 
-/// One axis of a phase: outputs first_out + q*stride meet taps [first_tap, first_tap + taps) of the stored ones of a part of
-/// the kernel, tap t at the source q + (t - first_tap)*dilation - pad, counted from first_in.
+/// One axis of a phase: outputs first_out + q*stride meet taps [first_tap, first_tap + taps) of the stored
+/// ones of a part of the kernel, tap t at the source q + (t - first_tap)*dilation - pad, counted from
+/// first_in.
 struct axis_phase {
     dim_t first_out = 0, outs = 1, stride = 1;
     dim_t part = 0; ///< taps with this index modulo the step are stored together, the last one first
@@ -47,8 +49,8 @@ void append_arrivals(std::vector<dim_t> &all, const axis_phase &phase, dim_t ori
     }
 }
 
-/// Sums of floats have no products beside the image (0 times infinity is NaN, -0 + 0 is +0): outputs are divided where a tap
-/// enters or leaves it.
+/// Sums of floats have no products beside the image (0 times infinity is NaN, -0 + 0 is +0): outputs are
+/// divided where a tap enters or leaves it.
 std::vector<axis_phase> without_padding(const axis_phase &phase, dim_t origin, dim_t in) {
     std::vector<dim_t> ends{phase.outs};
     append_arrivals(ends, phase, origin, 0);
@@ -58,7 +60,7 @@ std::vector<axis_phase> without_padding(const axis_phase &phase, dim_t origin, d
     std::vector<axis_phase> parts;
     dim_t q = 0;
     for (const dim_t end : ends) {
-        const dim_t at = origin + q; // of tap 0
+        const dim_t at = origin + q; // source position of tap 0
         const auto taps_before = [&](dim_t position) {
             return std::min(div_up(std::max<dim_t>(position - at, 0), phase.dilation), phase.taps);
         };
@@ -92,7 +94,7 @@ std::vector<axis_phase> axis_phases_from(const convolution_problem &p, int a, di
         return {phase};
     phase.part = k;
     phase.taps = div_up(p.kernel[a] - k, step);
-    const dim_t origin = // where the last tap of the kernel, the first stored, meets the source
+    const dim_t origin = // source position of the kernel's last tap, which is stored first
         (scattered - k * p.dilation[a]) / stride - (phase.taps - 1) * phase.dilation;
     return p.sums_f32() ? without_padding(phase, origin, p.in[a])
                         : std::vector<axis_phase>{with_padding(phase, origin, p.in[a])};

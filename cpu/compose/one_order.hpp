@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// For element-wise kernels, which want all tensors in one order of dimensions: sources, and tensors of post-ops, that lie
-// otherwise are copied to the destination's order first.
+// For element-wise kernels, which want all tensors in one order of dimensions: sources, and tensors of
+// post-ops, that lie otherwise are copied to the destination's order first.
 
 #include <vector>
 

@@ -1,4 +1,5 @@
-// Writes the rest of an epilogue as a task of the stream kernel: bias and scale first, as the rule orders them, then the post-ops.
+// Writes the rest of an epilogue as a task of the stream kernel: bias and scale first, as the rule orders
+// them, then the post-ops.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/separate_epilogue.hpp"
 

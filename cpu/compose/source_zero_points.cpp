@@ -1,5 +1,5 @@
-// Fills one image with the zero points, runs the products on it and on the source, and subtracts with a task of the stream
-// kernel.
+// Fills one image with the zero points, runs the products on it and on the source, and subtracts with a task
+// of the stream kernel.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/source_zero_points.hpp"
 

@@ -13,14 +13,14 @@
 
 namespace octet::impl::source_zero_points {
 
-/// Why this is nothing for the problem, or empty.
+/// The reason why the two steps cannot compute the problem; empty if they can.
 std::string refuses(const convolution_problem &p);
 
 /// One image of zero points instead of the source, and its sums. `plain` has none of them.
 void set_image(convolution_problem &plain);
 
 struct steps {
-    convolution_problem sums, image; ///< what both products compute
+    convolution_problem sums, image; ///< the problems of the two products
     candidate of_source, of_image;
     std::function<std::shared_ptr<const kernel>()> make_reference; ///< for zero points that are no codes
 };

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Linear interpolation along three dimensions, which is one along height and width of each depth slice, then one along the
-// depth, whose channels are whole slices: the order in which the definition takes them.
+// Linear interpolation along three dimensions, which is one along height and width of each depth slice, then
+// one along the depth, whose channels are whole slices: the order in which the definition takes them.
 
 #include "common/resampling_problem.hpp"
 #include "cpu/implementation.hpp"

@@ -1,5 +1,5 @@
-// Walks the shares of a plan: for each chunk of channels the parameters of its columns, for each line the pointers to source
-// rows, copied where they reach outside the image, then one call of the kernel.
+// Walks the shares of a plan: for each chunk of channels the parameters of its columns, for each line the
+// pointers to source rows, copied where they reach outside the image, then one call of the kernel.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/depthwise/drive.hpp"
 

@@ -1,4 +1,5 @@
-// Parts of the channels by the number of blocks that fit the registers, a line as runs of equal tiles, and shares of equal cost.
+// Parts of the channels by the number of blocks that fit the registers, a line as runs of equal tiles, and
+// shares of equal cost.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/depthwise/plan.hpp"
 

@@ -1,5 +1,5 @@
-// Loops over rows, lines and images that bring codes into scratch rows. What is copied at once is contiguous in the source, or
-// strided by channel; the conversions in between are the innermost loops.
+// Loops over rows, lines and images that bring codes into scratch rows. What is copied at once is contiguous
+// in the source, or strided by channel; the conversions in between are the innermost loops.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/copy.hpp"
 
@@ -182,7 +182,8 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
 
 namespace {
 
-/// The positions of line `ih` of depth slice `id` from column `origin` on, of which those outside the image are padding.
+/// The positions of line `ih` of depth slice `id` from column `origin` on, of which those outside the image
+/// are padding.
 void copy_line(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t id, dim_t ih,
                dim_t origin, std::uint8_t *to) {
     // Columns of the copy that lie inside the image: [left, right).

@@ -1,5 +1,5 @@
-// The driver: `execute` binds arguments and gives each thread its share; below it, bands of lines, panels of columns and calls of
-// the kernel are nested loops. Start at `execute`.
+// The driver: `execute` binds arguments and gives each thread its share; below it, bands of lines, panels of
+// columns and calls of the kernel are nested loops. Start at `execute`.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/drive.hpp"
 

@@ -1,4 +1,5 @@
-// Convolutions and matrix products are translated to the one form, and refused where the form or the epilogue cannot say them.
+// Convolutions and matrix products are translated to the one form, and refused where the form or the epilogue
+// cannot say them.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/geometry.hpp"
 

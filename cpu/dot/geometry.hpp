@@ -50,7 +50,8 @@ struct dot_geometry {
     bool has_dense_positions() const {
         return src_channel_stride == src_element_bytes || position_bytes == src_element_bytes;
     }
-    /// Stored groups are four of 4 channels, whose columns are a vector of 16 at most (`jit::dot_products::grouped_codes`).
+    /// Stored groups are four of 4 channels, whose columns are a vector of 16 at most
+    /// (`jit::dot_products::grouped_codes`).
     bool has_quads_of_groups() const {
         return products() == jit::dot_products::codes && packed().merged == jit::grouped_quads &&
                packed().i_per_member == packed_i_block && packed().fused_width == 1 &&

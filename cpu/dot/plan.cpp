@@ -1,5 +1,5 @@
-// A plan is made in steps, each of which decides one thing and reads what the steps before it decided: tiles, taps, where rows are
-// read, bands, shares. `plan_dot` at the end has their order.
+// A plan is made in steps, each of which decides one thing and reads what the steps before it decided: tiles,
+// taps, where rows are read, bands, shares. `plan_dot` at the end has their order.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/plan.hpp"
 
@@ -292,8 +292,8 @@ bool can_filter(const dot_geometry &g) {
            8 * g.weights.reduction() <= int32_max / largest_product;
 }
 
-/// True if filtering (jit/kernels/dot_words.cpp) takes fewer products, those of rows and taps that do not exist and what
-/// making the weights costs included.
+/// True if filtering (jit/kernels/dot_words.cpp) takes fewer products, those of rows and taps that do not
+/// exist and what making the weights costs included.
 bool filtering_pays(const dot_geometry &g) {
     const dim_t lines = g.depth * g.height,
                 rows_together = jit::rows_together(jit::dot_products::winograd_f43);

@@ -56,7 +56,8 @@ struct dot_plan {
     std::vector<line_range> ranges; ///< what output lines read of the kernel: lines inside the image, or all
     /// Index into `ranges` for each output line; empty: all have the first.
     std::vector<std::size_t> range_of_line;
-    /// Tiles that are whole lines multiply no columns of padding that are zeros (`dot_spec::rows_of_tap`); empty: they do.
+    /// Tiles that are whole lines multiply no columns of padding that are zeros (`dot_spec::rows_of_tap`);
+    /// empty: they do.
     std::vector<jit::row_range> rows_of_tap;
     dim_t widening = 1;       ///< bytes of scratch memory per byte of the source: 2 of words
     dim_t position_bytes = 1; ///< of a source position in scratch memory
@@ -78,8 +79,8 @@ std::string text_of(const dot_plan &p);
 struct edge_rows {
     dim_t left = 0, right = 0;
 };
-/// See dot_plan::rows_of_tap; of taps that are merged, in words, tile registers and f32, and with zero points in the padding
-/// or of the weights all rows are multiplied.
+/// See dot_plan::rows_of_tap; of taps that are merged, in words, tile registers and f32, and with zero points
+/// in the padding or of the weights all rows are multiplied.
 std::vector<jit::row_range> plan_rows_of_tap(const dot_plan &p, const dot_geometry &g,
                                              const tile_plan &line_tiles);
 edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows);

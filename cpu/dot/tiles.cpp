@@ -1,5 +1,5 @@
-// Tries each number of column vectors with the rows that the registers leave, and takes the tile with the fewest estimated cycles:
-// multiplications, loads, stores of results, refetched weights and uneven shares.
+// Tries each number of column vectors with the rows that the registers leave, and takes the tile with the
+// fewest estimated cycles: multiplications, loads, stores of results, refetched weights and uneven shares.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/tiles.hpp"
 
@@ -168,8 +168,8 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
         for (const int limit : {jit::most_amx_rows, jit::amx_rows})
             for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit && is_within_reach(v); v++)
                 consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
-    // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
-    // nothing and their streams of weights are more than arrive in time.
+    // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words,
+    // wider ones gain nothing and their streams of weights are more than arrive in time.
     const int widest =
         products == jit::dot_products::winograd_f43 || takes_one_stream(products, length, quads, memory)
             ? vectors_per_block

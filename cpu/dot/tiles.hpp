@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Which tiles a line of rows is cut into: those that take the fewest cycles by an estimate of what a core does. The estimate
-// ranks tiles and divides work among threads; no result depends on it.
+// Which tiles a line of rows is cut into: those that take the fewest cycles by an estimate of what a core
+// does. The estimate ranks tiles and divides work among threads; no result depends on it.
 
 #include "common/machine.hpp"
 #include "jit/kernels/dot.hpp"

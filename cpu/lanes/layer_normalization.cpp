@@ -15,8 +15,9 @@ namespace {
 // Asked at levels that have AVX2 and FMA alone; the compiler's default target may not.
 #define OCTET_FMA __attribute__((target("avx2,fma")))
 
-constexpr dim_t width = 8;        ///< floats of a vector
-constexpr int rows_at_a_time = 4; ///< of ONNX Runtime's moments, each of whose sums waits for itself
+constexpr dim_t width = 8; ///< floats of a vector
+/// Rows whose ONNX Runtime moments are computed together: each addition to a sum waits for the one before.
+constexpr int rows_at_a_time = 4;
 
 float sum_of(f32_lanes lanes) {
     return reduce_lanes(lanes, [](float a, float b) { return a + b; });

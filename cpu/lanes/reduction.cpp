@@ -1,14 +1,18 @@
-// Reductions in vectors, in the order of their definition (common/lanes.hpp): where the elements of a result are
-// neighbours, two vectors are its lanes; where results are, as the channels of a channels-last image whose positions are
-// reduced, each lane of all of them is a vector. No generated code: the compiler's vectors do.
+// Reductions in vectors, in the order of their definition (common/lanes.hpp): where the elements of a result
+// are neighbours, two vectors are its lanes; where results are, as the channels of a channels-last image
+// whose positions are reduced, each lane of all of them is a vector. No generated code: the compiler's
+// vectors do.
 //
-// Why there is an order at all. Sums of integers wrap modulo 2^32 and come out the same however they are added. A sum of floats is
-// rounded at each addition, so its bits depend on the order, and a loop that adds eight at a time has other bits than one that
-// adds sixteen. The definition therefore fixes an order that every width can follow: element i is added to lane i mod 16, in
-// ascending i; then the upper half of the lanes is added to the lower one, 16 to 8 to 4 to 2 to 1.
+// Why there is an order at all. Sums of integers wrap modulo 2^32 and come out the same however they are
+// added. A sum of floats is rounded at each addition, so its bits depend on the order, and a loop that adds
+// eight at a time has other bits than one that adds sixteen. The definition therefore fixes an order that
+// every width can follow: element i is added to lane i mod 16, in ascending i; then the upper half of the
+// lanes is added to the lower one, 16 to 8 to 4 to 2 to 1.
 //
-//   lanes    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15        AVX2 has them in two vectors, AVX-512 in one, a loop in an array
+//   lanes    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
 //   then     0+8 1+9 2+10 ... 7+15, then 0+4 ... 3+7 of these, and so on
+//
+// AVX2 holds the lanes in two vectors, AVX-512 in one, a plain loop in an array.
 //
 // Threads share results, never the elements of one result, so their number does not matter either.
 // SPDX-License-Identifier: Apache-2.0
@@ -32,8 +36,9 @@ namespace {
 // Asked at levels that have AVX2 alone; the compiler's default target may not.
 #define OCTET_AVX2 __attribute__((target("avx2")))
 
-constexpr dim_t width = 8;              ///< floats of a vector
-constexpr int neighbours_at_a_time = 4; ///< of neighbours: each has two vectors, which wait for themselves
+constexpr dim_t width = 8; ///< floats of a vector
+/// Results per loop over neighbours: each has two vectors, whose additions wait for each other.
+constexpr int neighbours_at_a_time = 4;
 
 template <data_type type> OCTET_AVX2 inline __m256 load(const void *src, dim_t offset) {
     if constexpr (type == data_type::f32)
@@ -102,9 +107,10 @@ OCTET_AVX2 void add_rows(const void *src, const dim_t *first, dim_t count, float
     }
 }
 
-/// Which elements make a result, and what lies side by side.
+/// The offsets of the elements of a result, and the elements that lie side by side.
 struct walk {
-    std::vector<dim_t> offsets;  ///< of the elements of one result, in their order
+    /// From the first element of a result to each of its elements, in their order.
+    std::vector<dim_t> offsets;
     bool are_neighbours = false; ///< offsets are 0, 1, 2, …
     int column_dim = -1;         ///< a kept dimension whose elements are neighbours in src; -1: none
 };

@@ -14,8 +14,8 @@ namespace octet::impl {
 
 constexpr dim_t cache_line_bytes = 64;
 
-/// True if what an operator reads and writes exceeds the caches. A constant: what systems report as the last level is that of all
-/// cores, or made up.
+/// True if what an operator reads and writes exceeds the caches. A constant: what systems report as the last
+/// level is that of all cores, or made up.
 constexpr bool leaves_caches(std::size_t bytes) { return bytes > std::size_t{32} << 20; }
 
 constexpr bool has_whole_lines(dim_t bytes) { return bytes % cache_line_bytes == 0; }

@@ -20,8 +20,8 @@ constexpr double per_dot = 0.5, per_load = 0.5, dot_latency = 5;
 /// compete for the pipes; per row two loads; per vector weights that are made of bytes by shifts, which two pipes take.
 constexpr double per_word_products = 1, per_word_loads = 0.25, per_word_weights = 1.5;
 constexpr int most_word_vectors = 4;
-/// Weights that are words already are made so for each band of rows, which so many tiles are worth. Those of filtered rows
-/// take as long as so many products of a row.
+/// Weights that are words already are made so for each band of rows, which so many tiles are worth. Those of
+/// filtered rows take as long as so many products of a row.
 constexpr double per_wide_weights = 0.25;
 /// Weights of filtered rows, four times as many, come from the second-level cache: what few rows wait for.
 constexpr double per_filter_weights = 6;
@@ -53,9 +53,9 @@ constexpr double per_refetched_line = 10;
 /// least so many rows, since fewer have no time for anything but reading this panel.
 constexpr dim_t least_weights_ahead = 64 * 1024, most_tiles_ahead = 64, least_rows_ahead = 8;
 
-/// Rows from 2 to so many whose weights come from memory take the blocks of weights one after the other, as they lie, if a block
-/// is at most so long: several streams that end so soon are read at two thirds of the speed of one. Longer blocks push the
-/// rows out of the first-level cache meanwhile.
+/// Rows from 2 to so many whose weights come from memory take the blocks of weights one after the other, as
+/// they lie, if a block is at most so long: several streams that end so soon are read at two thirds of the
+/// speed of one. Longer blocks push the rows out of the first-level cache meanwhile.
 constexpr dim_t most_rows_of_a_stream = 16, longest_block_of_a_stream = 16 * 1024;
 
 // ---- of a whole layer, per cycle of a core
@@ -76,8 +76,9 @@ constexpr dim_t forks_per_share = 2, least_fork = 512, usual_fork = 4096, most_f
 constexpr std::uint64_t absence_cycles = 1 << 12;
 constexpr std::uint64_t spin_cycles = 1 << 16, patient_cycles = 3 << 20, impatient_cycles = 3 << 17;
 
-/// If threads share columns, each reads the whole source, which others wrote in part; if they share rows, each reads all
-/// weights, which its own caches have or the level that all have. A byte from another core's caches costs as many of those.
+/// If threads share columns, each reads the whole source, which others wrote in part; if they share rows,
+/// each reads all weights, which its own caches have or the level that all have. A byte from another core's
+/// caches costs as many of those.
 constexpr dim_t per_foreign_byte = 8;
 
 // ---- shares of caches, in bytes

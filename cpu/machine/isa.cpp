@@ -25,7 +25,7 @@ std::atomic<unsigned> &machine_features() {
     return features;
 }
 
-/// Those of them that are there by name alone.
+/// The features that the machine lacks and that are only claimed for tests.
 std::atomic<unsigned> nominal_features{0};
 
 std::atomic<bool> pretends_tiles{false};

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What this machine is, as far as plans and generated code depend on it (common/machine.hpp): the instruction
+// The facts about this machine that plans and generated code depend on (common/machine.hpp): the instruction
 // sets of the CPU up to the cap that a user may set (OCTET_MAX_CPU_ISA, set_max_cpu_isa), its caches and
 // threads. The CPU is asked once.
 
@@ -20,8 +20,8 @@ machine machine_in_use();
 /// From here on the machine has these features too (cpu_feature): for tests that emulate their instructions.
 void pretend_cpu_features(unsigned features);
 
-/// From here on the machine has every level; the code of those that it lacks is that of the next one below. For tests of
-/// what programs do with levels above those that they know.
+/// From here on the machine has every level; the code of those that it lacks is that of the next one below.
+/// For tests of what programs do with levels above those that they know.
 void pretend_every_level();
 
 } // namespace octet::impl

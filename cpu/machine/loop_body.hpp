@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a loop runs for a range of its indices.
+// The body of a loop over a range of indices.
 
 #include <cstdint>
 #include <type_traits>

@@ -1,5 +1,5 @@
-// What runs a loop: this thread alone, a pool of the caller's (`set_thread_pool`), or the runtime that the library is built
-// with (workers.hpp).
+// Runs loops on this thread alone, on a pool of the caller's (`set_thread_pool`), or on the runtime that the
+// library is built with (workers.hpp).
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/parallel.hpp"
 

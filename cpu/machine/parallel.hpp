@@ -14,8 +14,8 @@ namespace octet::impl {
 /// one thread or one range.
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body);
 
-/// What a parallel_for of this thread costs beside its work, in cycles: measured once for what runs it now (the
-/// runtime, its threads awake in a phase, the caller's pool).
+/// The cost of a parallel_for of this thread beside its work, in cycles. It is measured once for each way to
+/// run it: the runtime, its threads awake in a phase, the caller's pool.
 std::int64_t fork_cycles();
 
 } // namespace octet::impl

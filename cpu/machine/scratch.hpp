@@ -12,13 +12,13 @@ enum class scratch_slot {
     column_params,
     initial_accumulators,
     packed_weights,
-    wide_weights, ///< of a panel
+    wide_weights, ///< the weights of a panel
     plain_weights,
     taken_taps, ///< some of the packed weights of a deconvolution
     row_sums,
     tap_offsets,
     between_steps,
-    between_outer_steps, ///< where one of the steps has two itself
+    between_outer_steps, ///< between the two steps of a step
     channels_last,
     count
 };

@@ -45,8 +45,8 @@ void leave_cpu(int cpu) {
         sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
-/// What a loop works with lies on its leader's stack, from `arg` upwards: one line after the other would take as many
-/// trips between the cores.
+/// Prefetches the data of a loop, which lie on its leader's stack from `arg` upwards: loads of one line after
+/// the other would take as many trips between the cores.
 void fetch_stack(const void *arg) {
     constexpr int lines = 12;
     for (int i = 0; i < lines; i++)

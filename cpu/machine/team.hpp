@@ -67,9 +67,9 @@ private:
         return {word >> task_bits, static_cast<int>(word & ((1u << task_bits) - 1))};
     }
     alignas(64) std::atomic<std::uint64_t> posted_{0};
-    task what_ = nullptr; ///< of the posted loop; only read after claiming one of its tasks
+    task what_ = nullptr; ///< the posted loop's body; read only after claiming one of its tasks
     void *arg_ = nullptr;
-    std::vector<progress> progress_; ///< of each task but the first, which is the leader's
+    std::vector<progress> progress_; ///< one for each task but the first, which is the leader's
     alignas(64) std::atomic<int> places_taken_{0};
     std::atomic<bool> is_patient_{false}, is_dismissed_{false};
     std::vector<std::atomic<bool>> seats_; ///< the leader has the first

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The runtime whose threads run loops unless the caller has a pool: chosen by the build (-DOCTET_THREADS), in workers_tbb.cpp or
-// workers_omp.cpp, each of which is the only file that knows its runtime.
+// The runtime whose threads run loops unless the caller has a pool: chosen by the build (-DOCTET_THREADS), in
+// workers_tbb.cpp or workers_omp.cpp, each of which is the only file that knows its runtime.
 
 #include <cstdint>
 

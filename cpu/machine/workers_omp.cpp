@@ -1,5 +1,6 @@
-// Loops on OpenMP, whose threads wait for the next one by themselves (OMP_WAIT_POLICY): a phase has nothing to do. A loop
-// within a region of the caller's gets the threads that OpenMP gives nested ones, by default the calling one.
+// Loops on OpenMP, whose threads wait for the next one by themselves (OMP_WAIT_POLICY): a phase has nothing
+// to do. A loop within a region of the caller's gets the threads that OpenMP gives nested ones, by default
+// the calling one.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/workers.hpp"
 

@@ -96,8 +96,8 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body bo
     end.observe();
 }
 
-/// Teams without a leader, each kind for itself: the runtime's workers may still be in theirs. They are never freed: a worker that
-/// comes late finds its team, whoever leads it now.
+/// Teams without a leader, each kind for itself: the runtime's workers may still be in theirs. They are never
+/// freed: a worker that comes late finds its team, whoever leads it now.
 class idle_teams {
 public:
     enum class kind { of_runtime, lent };

@@ -1,4 +1,5 @@
-// Tables the taps of each position along each axis when a kernel is made; execution walks runs of positions with equal windows.
+// Tables the taps of each position along each axis when a kernel is made; execution walks runs of positions
+// with equal windows.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/pool/drive.hpp"
 

@@ -1,6 +1,7 @@
-// dst(n, c, …) = epilogue( fma(src(n, c, …), a(c), b(c)) ), optionally through a ReLU, with a and b folded from
-// statistics, scale and shift. Statistics of the batch are means over all elements of a channel, in logical order: sums over
-// lanes (common/lanes.hpp), squares of the distances from the mean by a fused multiply-add.
+// dst(n, c, …) = epilogue( fma(src(n, c, …), a(c), b(c)) ), optionally through a ReLU, with a and b folded
+// from statistics, scale and shift. Statistics of the batch are means over all elements of a channel, in
+// logical order: sums over lanes (common/lanes.hpp), squares of the distances from the mean by a fused
+// multiply-add.
 // SPDX-License-Identifier: Apache-2.0
 #include "common/bound_epilogue.hpp"
 #include "common/element.hpp"

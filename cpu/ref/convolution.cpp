@@ -2,9 +2,9 @@
 // kh, kw) - weights_zp) ) with id = od*stride + kd*dilation - pad, ih and iw likewise. A tap outside the
 // image contributes nothing: there, src equals its zero point. Sums wrap modulo 2^32.
 //
-// Of floats, each product is added in one rounding, tap by tap (kd, kh, kw) and channel by channel within a tap,
-// starting from 0. A tap outside the image multiplies +0, so that every result has the same products: 0 times an
-// infinite weight is NaN there too.
+// Products of floats are added in one rounding each, tap by tap (kd, kh, kw) and channel by channel within a
+// tap, starting from 0. A tap outside the image multiplies +0, so that every result has the same products: 0
+// times an infinite weight is NaN there too.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/ref/convolution.hpp"
 #include "common/bound_epilogue.hpp"

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the reference convolution and deconvolution share: where weights and zero points are.
+// The common part of the reference convolution and deconvolution: the places of weights and zero points.
 
 #include "common/convolution_problem.hpp"
 
@@ -46,7 +46,8 @@ public:
 private:
     const convolution_problem &p_;
     packed_geometry packed_{};
-    std::vector<std::pair<packed_geometry, dim_t>> parts_; ///< of a deconvolution, with their first elements
+    /// Parts of a deconvolution's weights, with their first elements.
+    std::vector<std::pair<packed_geometry, dim_t>> parts_;
     dim_t group_stride_ = 0, o_stride_ = 0, i_stride_ = 0;
     extent3 kernel_strides_{0, 0, 0};
 };

@@ -3,9 +3,9 @@
 // over all taps with od = id*stride + kd*dilation - pad, oh and ow likewise. Written as a gather: each tap
 // names at most one source element.
 //
-// Of floats, each product is added in one rounding, source position by source position (id, ih, iw ascending, so the
-// last tap first) and channel by channel at each, starting from 0. Taps that lead beside the image or between its
-// positions are no products.
+// Products of floats are added in one rounding each, source position by source position (id, ih, iw
+// ascending, so the last tap first) and channel by channel at each, starting from 0. Taps that lead beside
+// the image or between its positions add no product.
 // SPDX-License-Identifier: Apache-2.0
 #include "common/bound_epilogue.hpp"
 #include "common/deconvolution_problem.hpp"

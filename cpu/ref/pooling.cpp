@@ -17,8 +17,8 @@ namespace octet::impl::ref {
 namespace {
 
 struct window {
-    std::int64_t sum = 0; ///< of raw codes
-    float real_sum = 0.f; ///< of real values, in window order
+    std::int64_t sum = 0; ///< sum of raw codes
+    float real_sum = 0.f; ///< sum of real values, in window order
     std::int32_t highest = int32_min;
     float highest_real = -std::numeric_limits<float>::infinity();
     dim_t taps = 0; ///< positions inside the image

@@ -13,7 +13,7 @@ namespace {
 void run(const reduction_problem &p, const arguments &args) {
     const bound_epilogue out(p.out_stage, args);
     const void *src = args.get<const void>(OCTET_ARG_SRC);
-    memory_desc reduced = p.src; // what belongs to one element of dst
+    memory_desc reduced = p.src; // the elements that are reduced to one of dst
     for (int d = 0; d < p.src.ndims; d++)
         if (p.dst.dims[d] == p.src.dims[d])
             reduced.dims[d] = 1;

@@ -7,7 +7,8 @@
 // ONNX Runtime's: exponentials e(x - max), shifted so that they use the range of f32; sum in order;
 // y = rne(e * floor(1 / s_dst) / sum) + zp.
 //
-// LiteRT's: exponentials e(max - x), sum in order; y = rha(e * (1 / (sum * s_dst))) + zp; u8 on x86 by adding 1/2 in f32.
+// LiteRT's: exponentials e(max - x), sum in order; y = rha(e * (1 / (sum * s_dst))) + zp; u8 on x86 by adding
+// 1/2 in f32.
 //
 // LiteRT's of AArch64: exponentials in 1/65535; y = RDP(SRDHM(e, m), s) + zp with (m, s) of 1 / (sum * s_dst).
 //
@@ -97,8 +98,8 @@ public:
         const type_range range = range_of(p_.dst.data_type);
         for (dim_t i = 0; i < n; i++) {
             const std::int32_t share = convert_to_s32(exponential(i) * multiplier_ / sum);
-            // In a row of few codes it may overflow. x86 converts that to INT32_MIN; u8 takes the low half of its 64 bits,
-            // which is 0, and s8 adds the zero point, which wraps.
+            // In a row of few codes it may overflow. x86 converts that to INT32_MIN; u8 takes the low half of
+            // its 64 bits, which is 0, and s8 adds the zero point, which wraps.
             const std::int64_t y = p_.dst.data_type == data_type::s8
                                        ? wrapping_add(share, p_.dst_zero_point)
                                        : std::int64_t{share == int32_min ? 0 : share} + p_.dst_zero_point;

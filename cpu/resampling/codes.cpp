@@ -20,7 +20,7 @@ namespace octet::impl::resampling {
 
 namespace {
 
-constexpr int weight_bits = 10; // of float rules: other weights have no integers
+constexpr int weight_bits = 10; // for the float rules: weights with more bits are not integers
 /// With the 8 bits of a code, the 24 of an f32: sums with more bits are not exact in the float rules.
 constexpr int f32_weight_bits = 16;
 

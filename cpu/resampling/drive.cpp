@@ -1,4 +1,5 @@
-// Tables neighbours and weights of each axis when a kernel is made; execution walks lines of the destination, in chunks of channels.
+// Tables neighbours and weights of each axis when a kernel is made; execution walks lines of the destination,
+// in chunks of channels.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/resampling/drive.hpp"
 
@@ -226,7 +227,7 @@ private:
     const extent3 src_steps_, dst_steps_;
     const jit::epilogue_plan epilogue_;
     const epilogue_params params_;
-    const dim_t units_; ///< of a position: channels, or bytes that are copied
+    const dim_t units_; ///< units of a position: channels, or bytes that are copied
     const bool prefetches_;
     dim_t chunk_, chunks_; ///< units of a chunk, their number
     chunk_kernels kernels_, streaming_;

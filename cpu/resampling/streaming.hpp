@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Which problems leave the caches: what is read for them is fetched ahead, and results are stored past the
-// caches. Smaller ones are left there for whoever reads them.
+// Decides whether a problem is larger than the caches. The source of such a problem is fetched ahead, and
+// results are stored past the caches. Smaller results stay in the caches for whoever reads them.
 
 #include "common/resampling_problem.hpp"
 #include "cpu/machine/caches.hpp"

@@ -22,7 +22,8 @@ template <typename T> contiguous_row<T> row_at(const code_rows &rows, dim_t r) {
 
 // ---- in fixed point
 
-/// (M, s) such that a result is RDP(SRDHM(E, M), s): for numbers that are not negative, (E M + 2^30 + 2^(30 + s)) >> (31 + s).
+/// (M, s) such that a result is RDP(SRDHM(E, M), s): for numbers that are not negative, (E M + 2^30 + 2^(30 +
+/// s)) >> (31 + s).
 struct share {
     std::int32_t multiplier;
     int shift;

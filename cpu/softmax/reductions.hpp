@@ -131,7 +131,7 @@ constexpr std::size_t rows_at_a_time = 4;
 template <typename Row, std::size_t n>
 std::array<float, n> sums_in_order(const std::array<Row, n> &rows, const std::array<std::int32_t, n> &maxima,
                                    const softmax_table<float> &table) {
-    float sum[n] = {}; // which codes, being bytes, can't alias
+    float sum[n] = {}; // local, so that no code, being a byte, can alias it
     dim_t first[n];
     for (std::size_t r = 0; r < n; r++)
         first[r] = 255 - maxima[r];

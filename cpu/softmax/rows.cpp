@@ -159,7 +159,7 @@ code_results results_of(const softmax_problem &p) {
     }
 }
 
-constexpr dim_t codes_per_batch = 16384; // of src and dst in a first-level cache
+constexpr dim_t codes_per_batch = 16384; // source and destination fit into a first-level cache
 
 class code_kernel : public row_kernel {
 public:

@@ -1,5 +1,5 @@
-// Softmax over a dimension that is not contiguous: maxima and sums of rows in plain loops, results by tasks of the stream kernel
-// that read them as broadcast sources.
+// Softmax over a dimension that is not contiguous: maxima and sums of rows in plain loops, results by tasks
+// of the stream kernel that read them as broadcast sources.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/softmax/softmax.hpp"
 
@@ -88,7 +88,7 @@ task tflite_task(const softmax_problem &p) {
 task ort_task(const softmax_problem &p) {
     epilogue out = p.out_stage;
     with_zero_point(out, p.dst_zero_point);
-    out.post_ops.push_back(integer_relu()); // what overflows is INT32_MIN and becomes 0
+    out.post_ops.push_back(integer_relu()); // a quotient that overflows is INT32_MIN and becomes 0
     task_builder b(out);
     look_up(b, p, ort_exponentials(p));
     b.step_by(op::multiply, ort_softmax_multiplier(p));
@@ -276,9 +276,9 @@ private:
 
     const softmax_problem p_;
     const form form_;
-    const memory_desc numbers_; ///< of rows; their types differ
+    const memory_desc numbers_; ///< per row; the forms have different types
     const dim_t rows_;
-    softmax_table<std::int32_t> terms_{}; ///< of sums
+    softmax_table<std::int32_t> terms_{}; ///< exponentials as terms of sums
     softmax_table<float> real_terms_{};
     const std::shared_ptr<const kernel> main_;
     std::shared_ptr<const kernel> exponentials_; ///< form::f32

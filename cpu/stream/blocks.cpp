@@ -1,5 +1,5 @@
-// Cuts a tensor from its outermost dimension inwards until a block fits a cache, and runs one kernel for whole blocks and one for
-// the rest.
+// Cuts a tensor from its outermost dimension inwards until a block fits a cache, and runs one kernel for
+// whole blocks and one for the rest.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/blocks.hpp"
 
@@ -138,7 +138,7 @@ partition partition_of(const memory_desc &src, const memory_desc &dst, int kept,
     std::copy(dst.dims, dst.dims + dst.ndims, p.dims);
     std::copy(dst.dims, dst.dims + dst.ndims, p.block);
     dim_t bytes = element_count(dst) * element_bytes(dst);
-    bool is_outermost = true; // of the dimensions that a block has
+    bool is_outermost = true; // no dimension outside this one is in a block
     for (const int d : outer_dimensions(src)) {
         if (bytes <= most_bytes)
             break;

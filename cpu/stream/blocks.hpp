@@ -11,12 +11,13 @@ namespace octet::impl::stream {
 /// Blocks side by side along the dimensions that are cut; the last ones along one of them may be smaller.
 struct partition {
     int ndims = 0;
-    dim_t dims[max_ndims] = {};  ///< of the tensors
-    dim_t block[max_ndims] = {}; ///< of a block
+    dim_t dims[max_ndims] = {};  ///< sizes of the tensors
+    dim_t block[max_ndims] = {}; ///< sizes of a block
     int last_cut = -1;           ///< the only dimension that may have a rest; -1: one block
 
     bool is_whole() const { return last_cut < 0; }
-    dim_t rest() const { return dims[last_cut] % block[last_cut]; } ///< of that dimension
+    /// Size of the last block along `last_cut`.
+    dim_t rest() const { return dims[last_cut] % block[last_cut]; }
     dim_t count() const;
     /// A tensor as a block has it, or as the last block does.
     memory_desc part_of(memory_desc md, bool is_rest) const;

@@ -14,8 +14,8 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t bytes_per_block = 4096;    // where rows are cut: keeps vectors aligned as the tensor is
-constexpr dim_t bytes_worth_a_call = 1024; // of memmove
+constexpr dim_t bytes_per_block = 4096;    // rows are cut here, so that vectors stay aligned as the tensor is
+constexpr dim_t bytes_worth_a_call = 1024; // from here on a call of memmove pays
 
 /// Source and destination of one execution, in bytes.
 struct buffers {

@@ -1,5 +1,5 @@
-// How each element-wise problem is computed: by a program in one pass, in two steps where layouts differ, as a table, a copy, or in
-// blocks. Start at the functions `plan` at the end.
+// How each element-wise problem is computed: by a program in one pass, in two steps where layouts differ, as
+// a table, a copy, or in blocks. Start at the functions `plan` at the end.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/drive.hpp"
 
@@ -200,8 +200,8 @@ candidate plan_sum(const sum_problem &p, const machine &m) {
     return candidate([=] { return std::make_shared<sum_in_parts>(between, parts); });
 }
 
-/// Making tables takes longer than all other planning. Where the general kernel could do without, that waits until somebody
-/// wants a kernel: descriptors of what is in the primitive cache need none.
+/// Making tables takes longer than all other planning. Where the general kernel could do without, that waits
+/// until somebody wants a kernel: descriptors of what is in the primitive cache need none.
 candidate plan_binary(const binary_problem &p, const machine &m) {
     const candidate by_task = plan_task(m.isa, make_task(p));
     const auto preferred = [p, isa = m.isa, by_task] {

@@ -1,5 +1,5 @@
-// 16 columns at a time: each vector of the result is put together from those of all rows, by a shuffle each. Every level
-// that has generated code has this instruction.
+// 16 columns at a time: each vector of the result is put together from those of all rows, by a shuffle each.
+// Every level that has generated code has this instruction.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/interleave.hpp"
 

@@ -41,7 +41,7 @@ nest make_nest(const memory_desc &dst, const std::vector<operand_strides> &opera
 
 /// A rectangle of the two innermost loops: `rows` rows of `columns` elements.
 struct piece {
-    operand_offsets offsets; ///< of its first element
+    operand_offsets offsets; ///< offsets of the first element
     dim_t rows, columns;
 };
 

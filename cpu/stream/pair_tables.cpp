@@ -1,5 +1,5 @@
-// The sum in real numbers, its split into integers and fractions, and the comparison of every pair of codes with the framework's
-// arithmetic: where one differs there are no tables.
+// The sum in real numbers, its split into integers and fractions, and the comparison of every pair of codes
+// with the framework's arithmetic: where one differs there are no tables.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/pair_tables.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int codes = 256;
 constexpr int s8_low = -128, s8_high = 127;
-constexpr double largest_number = 1024; // of a term: what no result needs more of
+constexpr double largest_number = 1024; // bound of a term: larger ones change no result
 constexpr double largest_error = 1. / 64;
 
 // ---- what is computed, in real numbers
@@ -79,7 +79,8 @@ std::optional<real_sum> real_sum_of(const binary_problem &p) {
     }
     case binary_form::qnnpack_sum:
     case binary_form::xnnpack_sum: {
-        constexpr std::int64_t most = int32_max / codes; // of the multipliers: no overflow
+        // Bound of the sum of the multipliers: no sum overflows.
+        constexpr std::int64_t most = int32_max / codes;
         if (std::abs(std::int64_t{p.multiplier0.multiplier}) +
                 std::abs(std::int64_t{p.multiplier1.multiplier}) >
             most)
@@ -313,7 +314,8 @@ std::optional<code_pairs> make_code_pairs(const binary_problem &p) {
 
 namespace {
 
-constexpr dim_t bytes_per_piece = 16384; // where a long row is cut: loading the tables costs a few vectors
+// Rows are cut here: loading the tables costs as much as a few vectors.
+constexpr dim_t bytes_per_piece = 16384;
 
 class pair_kernel : public kernel {
 public:

@@ -1,5 +1,5 @@
-// Finds the products at which the rule's result changes, then tries factors and offsets next to the real ones until all of these
-// thresholds are theirs.
+// Finds the products at which the rule's result changes, then tries factors and offsets next to the real ones
+// until all of these thresholds are theirs.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/product_scale.hpp"
 
@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::int32_t beyond_codes = 512; // as far from 0 as results matter: a code less its zero point
 
-/// Where results change: the products around each place where the scaled number is half an odd integer. The rule
-/// and floats are monotone, so they are equal everywhere if they are there.
+/// The products around each place where the scaled number is half an odd integer: results change there alone.
+/// The rule and the float computation are both monotone, so they are equal everywhere if they are equal at
+/// these products.
 class thresholds {
 public:
     /// The rule's changes are at most `deviation`, in results, from those places.

@@ -15,10 +15,10 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t columns_per_piece = 4096;  // where one long row is cut; whole groups at all levels
+constexpr dim_t columns_per_piece = 4096;  // a long row is cut here; a multiple of the groups of all levels
 constexpr dim_t least_past_caches = 16384; // bytes of a piece: each waits for its stores at its end
-constexpr dim_t most_numbers = dim_t{1}
-                               << 22; // of a parameter vector: 16 MiB, or 16 times that where rows have one
+/// Largest parameter vector: 16 MiB, or 16 times that if each row has one.
+constexpr dim_t most_numbers = dim_t{1} << 22;
 
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
 

@@ -18,22 +18,24 @@ namespace octet::impl::stream {
 struct param_vector {
     int mask = 0; ///< dimensions that it varies over
     bool is_runtime = false;
-    /// Bits of its dword for a lane of a vector of columns that are all at these coordinates.
+    /// Returns the dword for one lane of a vector whose columns are all at these coordinates.
     std::function<std::uint32_t(const arguments &, const coordinates &, int lane)> word;
 };
 
 struct task {
-    std::string refusal; ///< why no program does it; all else is valid if this is empty
+    /// Why no program computes the task; the other members are valid only if this is empty.
+    std::string refusal;
 
     std::vector<memory_desc> srcs;
     std::vector<int> src_args;
-    std::vector<std::vector<float>> src_values; ///< of a source that is known at creation; empty: an argument
+    /// Values of a source that is known at creation; empty: an argument.
+    std::vector<std::vector<float>> src_values;
     memory_desc dst;
     jit::stream_program program;
     std::vector<param_vector> program_params;
-    std::vector<std::uint32_t> table; ///< of code_table
+    std::vector<std::uint32_t> table; ///< for the program's code_table
     jit::epilogue_stage value = jit::epilogue_stage::f32_value;
-    epilogue out;                    ///< what follows the program
+    epilogue out;                    ///< the epilogue behind the program
     double largest_value = HUGE_VAL; ///< bound of an f32 value
 };
 

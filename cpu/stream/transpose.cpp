@@ -1,5 +1,5 @@
-// Finds the two dimensions whose order differs, cuts matrices into tiles of cache lines, and runs strips of the generated kernel;
-// elements beyond whole steps are copied one by one.
+// Finds the two dimensions whose order differs, cuts matrices into tiles of cache lines, and runs strips of
+// the generated kernel; elements beyond whole steps are copied one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/transpose.hpp"
 
@@ -21,10 +21,11 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t bytes_ahead = 2 * cache_line_bytes; // of each row: what arrives in time
+constexpr dim_t bytes_ahead = 2 * cache_line_bytes; // of each row: far enough to arrive in time
 constexpr dim_t most_strip_rows = 64;
 constexpr dim_t copied_row_bytes = 256 + cache_line_bytes; // lines of neighbouring rows are in different sets
-constexpr dim_t tile_row_bytes = 256; // of src, where a matrix is cut: strips side by side follow soon
+// Bytes of src after which a matrix is cut: strips side by side follow soon.
+constexpr dim_t tile_row_bytes = 256;
 
 /// The nest as matrices: rows are contiguous in dst, columns in src; the other loops go over matrices.
 struct matrices {
@@ -166,7 +167,8 @@ private:
                 column + 1 == across_ ? columns.size - j : tile_columns_};
     }
 
-    /// Where rows or columns are no multiple of a part, the last part overlaps the one before.
+    /// Transposes a tile, part by part. If rows or columns are no multiple of a part, the last part overlaps
+    /// the one before.
     void run_tile(const tile &t, const upcoming &next, bool is_nontemporal) const {
         if (t.rows < part_ || t.columns < part_)
             return run_elements(t);

@@ -1,8 +1,9 @@
-// Packing: a map from plain to packed elements, walked by channels. Codes go through pack_blocks.cpp, floats and unpacking through
-// plain loops.
+// Packing: a map from plain to packed elements, walked by channels. Codes go through pack_blocks.cpp, floats
+// and unpacking through plain loops.
 //
-// The packed layout (common/layout/packed.hpp) in the order of memory, for 20 output channels o, 6 input channels i and 2 taps t.
-// Each line is 64 bytes, the operand of one dot-product instruction: 16 output channels by 4 of the reduction.
+// The packed layout (common/layout/packed.hpp) in the order of memory, for 20 output channels o, 6 input
+// channels i and 2 taps t. Each line is 64 bytes, the operand of one dot-product instruction: 16 output
+// channels by 4 of the reduction.
 //
 //   block 0   t0   o0i0 o0i1 o0i2 o0i3 | o1i0 o1i1 o1i2 o1i3 | ... | o15i0 o15i1 o15i2 o15i3
 //             t0   o0i4 o0i5   0    0  | o1i4 o1i5   0    0  | ... | o15i4 o15i5    0     0
@@ -11,9 +12,10 @@
 //             ...
 //   sums           of o0 to o31, an s32 each, for each line of the kernel
 //
-// A kernel that computes some columns reads one block from its first to its last byte, whatever the kernel's shape: one
-// stream, which the prefetchers of the hardware follow. Zeros in the padding add nothing to products, so a kernel
-// reads whole lines and never asks where the reduction ends; what lies behind the source's last byte is multiplied by 0.
+// A kernel that computes some columns reads one block from its first to its last byte, whatever the kernel's
+// shape: one stream, which the prefetchers of the hardware follow. Zeros in the padding add nothing to
+// products, so a kernel reads whole lines and never asks where the reduction ends; what lies behind the
+// source's last byte is multiplied by 0.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/pack.hpp"
 

@@ -1,5 +1,5 @@
-// A packed row is 16 output channels by 4 of the reduction, 64 bytes. Two blocks of channels are packed side by side, one
-// in each half of vectors of 32 bytes. There are two ways, see `packer`:
+// A packed row is 16 output channels by 4 of the reduction, 64 bytes. Two blocks of channels are packed side
+// by side, one in each half of vectors of 32 bytes. There are two ways, see `packer`:
 //
 // - The reduction lies contiguous in the source (1x1, inner products, ohwi): 16 bytes of four channels are four rows'
 //   words of these channels, a transpose of words.
@@ -7,7 +7,8 @@
 //   (hwio) the source has such rows. Where the bytes of a channel lie close together in any order (oihw) they are
 //   transposed into rows, one for each byte. What is left is copied byte by byte.
 //
-// Where machines can (pack_rows.hpp), both write whole rows, and so do taps that lie side by side (oihw).
+// Machines that can (pack_rows.hpp) write whole rows in both ways, and also for taps that lie side by side
+// (oihw).
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/pack_blocks.hpp"
 
@@ -30,8 +31,10 @@ constexpr dim_t half_bytes = 16;
 constexpr dim_t pair_channels = 2 * packed_o_block;
 constexpr dim_t pairs_together = 2; ///< channels of a cache line of the source, where they are contiguous
 constexpr dim_t line_bytes = 64;
-constexpr dim_t bytes_transposed = 512; ///< of each channel: rows of them stay in a first-level cache
-constexpr dim_t bytes_gathered = 1024;  ///< of each channel: words of a block stay there, too
+/// Bytes of each channel, so that their rows stay in a first-level cache.
+constexpr dim_t bytes_transposed = 512;
+/// Bytes of each channel, so that the words of a block stay there, too.
+constexpr dim_t bytes_gathered = 1024;
 constexpr dim_t bytes_per_task = 65536;
 
 OCTET_AVX2 __m256i load(const void *from) { return _mm256_loadu_si256(static_cast<const __m256i *>(from)); }
@@ -45,7 +48,7 @@ OCTET_AVX2 __m256i load_halves(const std::uint8_t *low, const std::uint8_t *high
 /// The places that two blocks of a group go to. An odd last block takes both halves, which write the same.
 struct packed_pair {
     std::uint8_t *low, *high;
-    std::int32_t *sums; ///< of 32 channels
+    std::int32_t *sums; ///< the sums of 32 channels
 
     OCTET_AVX2 void store(dim_t offset, __m256i x) const {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(low + offset), _mm256_castsi256_si128(x));
@@ -160,7 +163,8 @@ struct reduction_plan {
     /// A part of the reduction at all taps, as rows of channels that are transposed or copied.
     struct step {
         dim_t first, count;
-        dim_t span = 0, span_bytes = 0; ///< of a channel: transposed if there are any, else copied one by one
+        /// Of a channel: 0 if bytes are copied one by one, else they are transposed.
+        dim_t span = 0, span_bytes = 0;
         std::vector<dim_t> rows; ///< [tap][i]: bytes from the first row; those behind `count` are padding
         dim_t padded() const { return div_up(count, packed_i_block) * packed_i_block; }
     };

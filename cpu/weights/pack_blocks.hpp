@@ -11,11 +11,12 @@
 
 namespace octet::impl {
 
-/// Where a weight lies in a plain tensor: at outer(group, o) + reduction[tap][i], in bytes. `i` counts what a packed
-/// row counts, taps of the kernel's width included where they are part of the reduction.
+/// The places of weights in a plain tensor: a weight lies at outer(group, o) + reduction[tap][i], in bytes.
+/// `i` counts as in a packed row; taps of the kernel's width are included where they are part of the
+/// reduction.
 struct block_source {
     const std::uint8_t *data;
-    std::vector<dim_t> groups;    ///< of o = 0, by stored group
+    std::vector<dim_t> groups;    ///< offset of o = 0, by stored group
     dim_t o_stride;               ///< from output channel to output channel
     std::vector<dim_t> reduction; ///< [tap][i]
 };

@@ -16,8 +16,8 @@ constexpr bool has_whole_rows(instruction_set isa) { return isa.byte_permutes &&
 constexpr dim_t most_taps_in_row = 16; ///< four of each are what a vector holds
 constexpr dim_t gathered_padding = 64; ///< bytes behind the words that gather_taps may write
 
-/// Words of four codes, `count` of each of a block's channels, which are `stride` bytes apart: word w of all channels is
-/// the row at dst + rows[w]. Reads in steps of four words. No sums without `sums`.
+/// Words of four codes, `count` of each of a block's channels, which are `stride` bytes apart: word w of all
+/// channels is the row at dst + rows[w]. Reads in steps of four words. No sums without `sums`.
 void transpose_to_rows(const std::uint8_t *src, dim_t stride, dim_t count, const dim_t *rows,
                        std::uint8_t flip, std::uint8_t *dst, std::int32_t *sums);
 
@@ -28,8 +28,8 @@ struct tap_order {
     std::uint8_t bytes[packed_o_block * packed_i_block];
 };
 
-/// Codes [i][tap] of one channel, to words [i / 4][tap] of codes of one tap, padded with zeros. The sum of tap t is added to
-/// sums[t], of most_taps_in_row.
+/// Codes [i][tap] of one channel, to words [i / 4][tap] of codes of one tap, padded with zeros. The sum of
+/// tap t is added to sums[t], of most_taps_in_row.
 void gather_taps(const std::uint8_t *src, dim_t count, const tap_order &order, std::uint8_t flip,
                  std::uint8_t *words, std::int32_t *sums);
 

@@ -1,18 +1,19 @@
 // Weights that are given packed are read where they are, others are packed into scratch memory in each execution.
 //
-// Why packed weights end with sums. Codes stand for real numbers with the zero point subtracted, but kernels multiply codes:
+// Why packed weights end with sums. Codes stand for real numbers with the zero point subtracted, but kernels
+// multiply codes:
 //
 //   Σ (s - zs)(w - zw)  =  Σ s w  -  zs Σ w  -  zw Σ s  +  K zs zw          K products, all modulo 2^32
 //
 //   Σ s w        what the dot-product instructions sum up
-//   zs Σ w       a constant of the column: Σ w is stored with the weights, and the product is subtracted from the initial
-//                accumulator together with the bias (columns.cpp), once per execution
+//   zs Σ w       a constant of the column: Σ w is stored with the weights, and the product is subtracted
+//                from the initial accumulator together with the bias (columns.cpp), once per execution
 //   zw Σ s       differs from row to row: the kernel's, only where weights have a zero point
 //   K zs zw      a constant of the column, too
 //
-// A signed source is read as unsigned, s + 128 with the zero point zs + 128: the same algebra. Pixels beside the image hold zs, so
-// that s - zs is 0 there. Sums are stored for each line of the kernel by itself: where all pixels of a line lie beside the
-// image, its products are not computed, and its Σ w is left out as well.
+// A signed source is read as unsigned, s + 128 with the zero point zs + 128: the same algebra. Pixels beside
+// the image hold zs, so that s - zs is 0 there. Sums are stored for each line of the kernel by itself: where
+// all pixels of a line lie beside the image, its products are not computed, and its Σ w is left out as well.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/weights.hpp"
 

@@ -1,4 +1,5 @@
-// The common end of convolutions, deconvolutions and matrix products: layouts that were left open, bias, attributes, refusals.
+// The common end of convolutions, deconvolutions and matrix products: layouts that were left open, bias,
+// attributes, refusals.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/accumulating.hpp"
 

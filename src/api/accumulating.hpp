@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What convolution, inner product and matmul share: types, layouts, zero points, bias and the final assembly.
+// The common part of convolution, inner product and matmul: types, layouts, zero points, bias and the final
+// assembly.
 
 #include "api/front.hpp"
 #include "octet/convolution.hpp"
@@ -11,7 +12,7 @@ struct weights_packing {
     const char *operation;
     packed_kind kind;
     bool may_fuse_width = false;
-    tap_patches patches{}; ///< of depthwise weights; size 0: none
+    tap_patches patches{}; ///< patches of depthwise weights; size 0: none
 };
 
 /// Checks types and layouts; resolves `any`: activations channels-last, weights packed.

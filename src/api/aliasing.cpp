@@ -64,7 +64,7 @@ bool are_interleaved(const extent &a, const extent &b, dim_t distance) {
             const dim_t limit = e->strides[d], step = common_step(b, limit, common_step(a, limit, 0));
             if (step == 0)
                 continue;
-            const dim_t position = (distance % step + step) % step; // of b's pieces after a's
+            const dim_t position = (distance % step + step) % step; // from a's pieces to b's, within a step
             if (position >= piece_of(a, limit) && position + piece_of(b, limit) <= step)
                 return true;
         }

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Which inputs may share bytes with the destination. An operation that reads each element once, where it then
-// writes, can run in place; one that reads windows, rows of a product or other elements can not, and would give
-// bytes that depend on blocking and threads. octet/primitive.hpp states the rule.
+// The rule by which inputs may share bytes with the destination (octet/primitive.hpp). An operation that
+// reads each element once, where it then writes, can run in place. One that reads windows, rows of a product
+// or other elements can not: its bytes would depend on blocking and threads.
 
 #include <array>
 #include <map>
@@ -30,7 +30,7 @@ struct byte_range {
     int arg;
     dim_t first, size; ///< from the data handle; size 0 for an empty tensor
 };
-std::vector<byte_range> ranges_of(const std::map<int, extent> &extents); ///< that of OCTET_ARG_DST first
+std::vector<byte_range> ranges_of(const std::map<int, extent> &extents); ///< OCTET_ARG_DST comes first
 
 enum class sharing { nothing, every_element, some_bytes };
 

@@ -2,8 +2,8 @@
 // meant follows from the requantization rule, and each `lower_` function below turns scales or multipliers
 // into one of the forms of common/binary_problem.hpp (binary_form). octet/binary.hpp has the formulas.
 //
-// Where a framework's zero point is part of its rounding (ONNX Runtime), it leaves the epilogue and enters
-// the form; post-ops, which would come between the two, are refused there.
+// If a framework's zero point is part of its rounding (ONNX Runtime), it leaves the epilogue and enters the
+// form; post-ops, which would come between the two, are refused there.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/binary.hpp"
 
@@ -143,8 +143,8 @@ void lower_qnnpack(binary_problem &p, const primitive_attr &attr) {
     p.multiplier1 = scaled(ratio1);
 }
 
-/// XNNPACK: sums have ratios of scales with a common shift that leaves 21 bits for the larger, products are scaled by the
-/// rule.
+/// XNNPACK: sums have ratios of scales with a common shift that leaves 21 bits for the larger, products are
+/// scaled by the rule.
 void lower_xnnpack(binary_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     if (p.alg != algorithm::binary_add && p.alg != algorithm::binary_sub && p.alg != algorithm::binary_mul)

@@ -1,9 +1,9 @@
 // The front of deconvolution. Its shapes are those of the convolution that leads back from dst to src, so
 // they are checked by the same code with the direction turned.
 //
-// What `any` means for its weights is decided here: a deconvolution is computed as one convolution per
+// This file also chooses the layout of weights for `any`: a deconvolution is computed as one convolution per
 // remainder of the output position modulo the strides ("parts", common/layout/layout.hpp), and parts of
-// different remainders have different taps. That needs weights packed apart, one kernel per part.
+// different remainders have different taps. So weights are packed apart, one kernel per part.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/deconvolution.hpp"
 

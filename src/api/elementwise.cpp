@@ -1,4 +1,5 @@
-// What element-wise operations have in common: a destination's layout, scales and zero points of tensors, the rule.
+// The common part of element-wise operations: a destination's layout, scales and zero points of tensors, the
+// rule.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/elementwise.hpp"
 

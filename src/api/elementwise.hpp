@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the fronts of element-wise operations share: layouts, and scales and zero points per tensor.
+// The common part of the fronts of element-wise operations: layouts, and scales and zero points per tensor.
 
 #include "api/front.hpp"
 #include "common/rules.hpp"

@@ -1,9 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What all fronts share: their beginning (a request is well formed, its tensors are tensors, `any` gets a layout)
-// and their end (the checked problem becomes a primitive descriptor). Between the two stands what is particular
-// to an operation: how its shapes fit together, and what each rule makes of its attributes. To read a front,
-// start at its `make`.
+// The common part of all fronts: their beginning (a request is well formed, its tensors are tensors, `any`
+// gets a layout) and their end (the checked problem becomes a primitive descriptor). Between the two stands
+// the part of one operation: how its shapes fit together, and how each rule reads its attributes. To read a
+// front, start at its `make`.
 
 #include <functional>
 #include <initializer_list>
@@ -62,7 +62,7 @@ struct chosen_implementation {
     const char *name = nullptr; ///< null: none
     std::function<std::shared_ptr<const kernel>()> create;
     std::vector<std::string> refusals;
-    machine here; ///< that the plan divides the work for: part of the key
+    machine here; ///< the machine for which the plan divides the work; part of the key
 };
 /// Null without an implementation, if the request allows that; else throws `unimplemented` with all reasons.
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,

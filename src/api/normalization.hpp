@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What batch and layer normalization share: their operands and parameters.
+// The common part of batch and layer normalization: their operands and parameters.
 
 #include "api/front.hpp"
 #include "common/normalization_problem.hpp"

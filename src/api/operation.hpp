@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// One description per operation, at the end of its src/api/NAME.cpp: its parameters, visited one after the other, and a row with
-// all else that depends on the operation. The text of a problem, its key, the reading of a text (problem_text.cpp), run-time sizes
-// (runtime_sizes.hpp), and the probes of `octet info` follow from it. operations.cpp has the list.
+// One description per operation, at the end of its src/api/NAME.cpp: its parameters, visited one after the
+// other, and a row with all else that depends on the operation. The text of a problem, its key, the reading
+// of a text (problem_text.cpp), run-time sizes (runtime_sizes.hpp), and the probes of `octet info` follow
+// from it. operations.cpp has the list.
 //
 //   constexpr auto parameters = [](auto &d, const auto &visit) {     // d: the operation's descriptor
 //       visit("algorithm", d.alg);                                   // "algorithm:reduction_sum"
@@ -211,13 +212,13 @@ enum operation_trait : unsigned {
     in_place_of_src = 16,     ///< dst may be src
 };
 
-/// What is known of an operation besides its front.
+/// The facts about an operation that its front does not compute.
 struct operation_facts {
     const char *name; ///< "reduction": in messages, texts and keys
-    /// Small usual problems, the first under the operation's name: octet/example_problems.hpp.
+    /// Small, usual problems, listed in octet/example_problems.hpp; the first has the operation's name.
     std::vector<example_problem> examples;
     tensor_roles roles = tensor_roles::by_rank;
-    unsigned traits = 0; ///< of `operation_trait`
+    unsigned traits = 0; ///< a set of `operation_trait`
 };
 
 /// A row of the list in operations.cpp.

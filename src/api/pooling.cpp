@@ -125,7 +125,7 @@ void set_scales(pooling_problem &p, const primitive_attr &attr) {
                       ", allowed with scales: 0");
 }
 
-/// Which of the averages of octet/pooling.hpp this is.
+/// Returns the form of the average, one of those in octet/pooling.hpp.
 pooling_form average_form(const pooling_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     const bool has_factor = attr.multipliers().is_set() || attr.real_scales().is_set();

@@ -44,8 +44,8 @@ masked_values<float> checked_scales(const char *call, int mask, const std::vecto
     return {mask, scales, false};
 }
 
-constexpr int max_sources =
-    1024; // of sum and concat; keeps OCTET_ARG_MULTIPLE_SRC + i apart from other arguments
+/// Most sources of sum and concat; keeps OCTET_ARG_MULTIPLE_SRC + i apart from other arguments.
+constexpr int max_sources = 1024;
 
 void check_argument(const char *call, int arg) {
     const bool is_source = arg >= OCTET_ARG_MULTIPLE_SRC && arg < OCTET_ARG_MULTIPLE_SRC + max_sources;
@@ -61,7 +61,8 @@ masked_values<T> values_of(const std::map<int, masked_values<T>> &by_argument, i
     return found == by_argument.end() ? masked_values<T>() : found->second;
 }
 
-/// What a getter gives: the values; `runtime` if they come at execution; `otherwise` if there are none.
+/// Fills the results of a getter: the values; `runtime` if they come at execution; `otherwise` if none are
+/// set.
 template <typename T>
 void report(const masked_values<T> &set, T runtime, T otherwise, int &mask, std::vector<T> &values) {
     mask = set.mask;

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What stands behind primitive_desc and primitive.
+// The objects behind primitive_desc and primitive.
 
 #include <functional>
 #include <map>
@@ -20,13 +20,13 @@ namespace octet::impl {
 class runtime_problem;
 class primitives_by_size;
 
-/// What a primitive descriptor tells, and what an execution is checked against. Primitives keep it, and not the rest:
-/// plans of many numbers that only making the kernel needs.
+/// The facts that a primitive descriptor tells, and those that executions are checked against. A primitive
+/// keeps only these: plans of many numbers serve to make the kernel and are not kept.
 struct primitive_description {
     std::string operation; ///< "convolution"
     primitive_attr attr;
     std::map<int, memory::desc> args; ///< every execution argument with its descriptor
-    std::map<int, extent> extents;    ///< where their elements lie, for the check that inputs are not dst
+    std::map<int, extent> extents;    ///< the places of their elements, for the check that inputs are not dst
     std::vector<byte_range> ranges;   ///< the same in short, dst first: all that most executions look at
     std::string parameters;           ///< "strides:1x1 dilates:0x0 padding_l:1x1"
     std::string implementation;
@@ -37,7 +37,8 @@ struct primitive_desc_data {
     std::shared_ptr<const primitive_description> is;
     std::string key; ///< equal keys execute equally; empty where `create` has the kernel
     std::function<std::shared_ptr<const kernel>()> create;
-    /// Where sizes come with the execution (runtime_sizes.hpp): instead of `key` and `create`. Else null.
+    /// Set if sizes come with the execution (runtime_sizes.hpp), and then `key` and `create` are empty; else
+    /// null.
     std::shared_ptr<const runtime_problem> runtime;
 };
 
@@ -65,7 +66,7 @@ template <typename Call> auto out_of_memory_is_an_error(const std::string &opera
     } catch (const std::bad_alloc &) {
         fail();
         throw;
-    } catch (const std::length_error &) { // what a container says before it asks for the memory
+    } catch (const std::length_error &) { // containers throw it before they ask for the memory
         fail();
         throw;
     }

@@ -1,6 +1,6 @@
-// Problems as text, and back: operation, tensors, the operation's parameters, attributes (attributes/text.cpp). What
-// differs between operations stands in their descriptions (operation.hpp). Commas do not occur, so that the whole is one
-// field of a verbose line.
+// Problems as text, and back: operation, tensors, the operation's parameters, attributes
+// (attributes/text.cpp). What differs between operations stands in their descriptions (operation.hpp). Commas
+// do not occur, so that the whole is one field of a verbose line.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/problem.hpp"
 

@@ -1,4 +1,5 @@
-// First the descriptor, from what two trial sizes have in common; then the primitives that executions have made, by size.
+// First the descriptor, from what two trial sizes have in common; then the primitives that executions have
+// made, by size.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/runtime_sizes.hpp"
 
@@ -23,7 +24,8 @@ namespace {
 /// Two batches that no plan treats differently in what a user sees.
 constexpr dim_t trial_sizes[] = {16, 24};
 
-/// Where windows and weights tie the sizes of tensors to each other, all but the batch must be known.
+/// Throws unless all sizes but the batch are known: windows and weights tie the sizes of tensors to each
+/// other.
 void require_known_sizes_but_the_batch(const resizable &description) {
     for (const auto &[arg, md] : description.tensors)
         for (int d = 0; d < std::min(md.ndims, max_ndims); d++) {
@@ -49,8 +51,8 @@ primitive_desc_ptr at_trial_size(const resizable &description, dim_t size, bool 
     }
 }
 
-/// What two trials agree about, and OCTET_RUNTIME_DIM_VAL for the rest. `given` may leave strides open that do not
-/// follow from sizes.
+/// Returns the description that two trials agree about, with OCTET_RUNTIME_DIM_VAL where they differ. `given`
+/// may leave strides open that do not follow from sizes.
 memory_desc common_part(const std::string &operation, int arg, const memory_desc &a, const memory_desc &b,
                         const memory_desc *given) {
     memory_desc common = a, other = b;
@@ -85,7 +87,7 @@ primitive_desc_ptr make_with_runtime_sizes(const resizable &given, bool allow_em
         for (auto &[arg, md] : description.tensors)
             if (arg == OCTET_ARG_WEIGHTS && md.format_kind == format_kind::any && has_runtime_sizes(md) &&
                 md.ndims <= max_ndims)
-                set_row_major(md); // what is packed has a known size
+                set_row_major(md); // a packed layout needs known sizes
         const primitive_desc_ptr a = at_trial_size(description, trial_sizes[0], allow_empty),
                                  b = at_trial_size(description, trial_sizes[1], allow_empty);
         if (!a || !b)

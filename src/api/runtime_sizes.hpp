@@ -63,8 +63,9 @@ primitive_desc_ptr make_at_any_size(const Description &d, const request &r,
 
 // ---- a description's row
 
-/// Completes the row of an operation: its parameters, visited as operation.hpp explains, and how it is read from a text, starting
-/// from `blank`, a descriptor without tensors that has the values of parameters that a text leaves out.
+/// Completes the row of an operation: its parameters, visited as operation.hpp explains, and how it is read
+/// from a text, starting from `blank`, a descriptor without tensors that has the values of parameters that a
+/// text leaves out.
 template <typename Description, typename Parameters>
 described_operation described(const operation_facts &facts, Description blank, const Parameters &parameters,
                               primitive_desc_ptr (*front)(const Description &, const request &)) {
@@ -105,8 +106,8 @@ private:
     std::vector<open_tensor> open_;
 };
 
-/// The primitives that a primitive with unknown sizes has made, by their sizes: a few, the least recently used one makes
-/// room. Shared by threads; the lock is held for a look at the list.
+/// The primitives that a primitive with unknown sizes has made, by their sizes: a few, the least recently
+/// used one makes room. Shared by threads; the lock is held for a look at the list.
 class primitives_by_size {
 public:
     explicit primitives_by_size(std::shared_ptr<const runtime_problem> problem)

@@ -1,4 +1,4 @@
-// Where the lines of verbose mode go, and what they begin with.
+// The destination of verbose mode's lines, and their first columns.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/verbose.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What is printed while primitives are made and run (OCTET_VERBOSE, set_verbose, set_log): rows of a table whose
-// columns doc/verbose.md describes.
+// Verbose mode (OCTET_VERBOSE, set_verbose, set_log): rows of a table, printed while primitives are made and
+// run. doc/verbose.md describes the columns.
 
 #include <string>
 

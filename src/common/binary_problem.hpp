@@ -6,7 +6,7 @@
 
 namespace octet::impl {
 
-/// Whose arithmetic combines two operands: octet/binary.hpp.
+/// The arithmetic that combines two operands: octet/binary.hpp has the formulas.
 enum class binary_form {
     f32,         ///< (s_0 * src_0) op (s_1 * src_1)
     scaled_sum,  ///< TFLite: the out stage's rule on the sum or difference of rescaled operands

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The meaning of an epilogue for one element, with the buffers of one execution. The reference computes with it; doc/arithmetic.md has
-// the formulas.
+// The meaning of an epilogue for one element, with the buffers of one execution. The reference computes with
+// it; doc/arithmetic.md has the formulas.
 
 #include "common/arguments.hpp"
 #include "common/epilogue.hpp"
@@ -25,8 +25,8 @@ private:
     float f32_;
 };
 
-/// a op b in f32; comparisons give 1 or 0. Of two NaNs the first goes on. With NaN, min and max return b, as vminps and vmaxps do, and ge,
-/// gt and ne give 1: oneDNN compares for "not less" and "not less or equal".
+/// a op b in f32; comparisons give 1 or 0. Of two NaNs the first goes on. With NaN, min and max return b, as
+/// vminps and vmaxps do, and ge, gt and ne give 1: oneDNN compares for "not less" and "not less or equal".
 float binary_op(algorithm alg, float a, float b);
 
 /// An epilogue with the buffers of one execution.

@@ -1,5 +1,5 @@
-// The parameters of sums and means of codes, and of a range of floats, each exactly as its framework computes them (spec:
-// doc/arithmetic.md). Those of a single product are in derivation.cpp.
+// The parameters of sums and means of codes, and of a range of floats, each exactly as its framework computes
+// them (spec: doc/arithmetic.md). Those of a single product are in derivation.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

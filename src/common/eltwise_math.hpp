@@ -8,8 +8,8 @@
 //
 // The sequences and their polynomial coefficients are those oneDNN 2.6 (Apache-2.0) executes on AVX-512,
 // including its behaviour at NaN and at the ends of the range: a network moved to Octet keeps its bytes. The
-// exceptions are pow, for which oneDNN calls the C library, and the functions of common/eltwise_ort.hpp. Errors and special values of each function:
-// doc/eltwise.md.
+// exceptions are pow, for which oneDNN calls the C library, and the functions of common/eltwise_ort.hpp.
+// Errors and special values of each function: doc/eltwise.md.
 //
 // NaNs follow x86 too: an invalid operation gives 0xffc00000, an operand that is NaN goes on, quieted, and of two
 // the first as written here. Where both operands of a sum or product may be NaN, lane::add and lane::mul say so,

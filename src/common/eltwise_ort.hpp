@@ -1,9 +1,9 @@
 // ONNX Runtime's float functions as THE definition, in the manner of common/eltwise_math.hpp: a fixed sequence of IEEE
 // operations on one lane, so that every instruction set gives the same bits.
 //
-// Sequences and coefficients are those of MLAS in ONNX Runtime 1.30 on x86 with AVX-512 (its folder onnxruntime/core/mlas/lib: erf,
-// gelu_avx512f, tanh, logistic, compute and their kernels), each checked on a million values. An operand
-// that is NaN goes on, quieted. Start reading at eltwise_ort_exp.
+// Sequences and coefficients are those of MLAS in ONNX Runtime 1.30 on x86 with AVX-512 (its folder
+// onnxruntime/core/mlas/lib: erf, gelu_avx512f, tanh, logistic, compute and their kernels), each checked on a
+// million values. An operand that is NaN goes on, quieted. Start reading at eltwise_ort_exp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,7 +33,7 @@ inline constexpr float ort_erf_exp_coefficients[] = {
 
 inline constexpr float ort_sqrt_half = 0.707106769f;
 inline constexpr float ort_gelu_linear = 0.797884583f,
-                       ort_gelu_cubic = 0.0356774069f; // of sqrt(2/π) (x + 0.044715 x³)
+                       ort_gelu_cubic = 0.0356774069f; // coefficients of sqrt(2/π) (x + 0.044715 x³)
 
 inline constexpr float ort_tanh_limit = 9.f;
 inline constexpr float ort_tanh_odd[] = {4.89352455891786e-03f, 6.37261928875436e-04f,  1.48572235717979e-05f,

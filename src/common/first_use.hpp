@@ -7,8 +7,9 @@
 
 namespace octet::impl {
 
-/// The value of the first call of `get`. Where a fork interrupts that call in another thread, the child's first call finds it
-/// out anew (as pthread_once promises in glibc); it would wait for ever for a local static. To be declared static.
+/// The value of the first call of `get`. Where a fork interrupts that call in another thread, the child's
+/// first call finds it out anew (as pthread_once promises in glibc); it would wait for ever for a local
+/// static. To be declared static.
 template <typename T> class first_use {
 public:
     template <typename Make> const T &get(const Make &make) {

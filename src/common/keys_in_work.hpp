@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a cache needs so that it makes a value once and outside of its lock.
+// Lets a cache make each value once, and outside of its lock.
 
 #include <condition_variable>
 #include <mutex>
@@ -9,8 +9,8 @@
 
 namespace octet::impl {
 
-/// Keys whose values are being made, each by one thread; others that want the same value wait for it. All is called under
-/// the mutex of the cache.
+/// Keys whose values are being made, each by one thread; others that want the same value wait for it. All is
+/// called under the mutex of the cache.
 template <typename Key> class keys_in_work {
 public:
     void wait_for(std::unique_lock<std::mutex> &lock, const Key &key) {

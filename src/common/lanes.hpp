@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The order of reductions: element i of what becomes one number goes to lane i mod 16, then lanes are reduced by halves.
-// Sixteen lanes are one vector or a few of any instruction set, so that the same order is fast on all.
+// The order of reductions: element i of what becomes one number goes to lane i mod 16, then lanes are reduced
+// by halves. Sixteen lanes are one vector or a few of any instruction set, so that the same order is fast on
+// all.
 
 #include <array>
 

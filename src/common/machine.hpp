@@ -13,7 +13,8 @@
 
 namespace octet::impl {
 
-/// What CPUs may have, as sets of bits. Each implies what the operating system must save for it.
+/// Features of CPUs, as sets of bits. A feature is set only if the operating system saves the registers that
+/// it needs.
 namespace cpu_feature {
 enum bits : unsigned {
     avx2 = 1,           ///< with FMA and F16C
@@ -30,7 +31,7 @@ enum bits : unsigned {
 struct isa_facts {
     cpu_isa level;
     const char *name;
-    int lanes;      ///< of 32 bits in a vector; 16 come with EVEX encodings and mask registers
+    int lanes;      ///< 32-bit lanes of a vector; 16 come with EVEX encodings and mask registers
     int registers;  ///< vectors
     bool has_dot4;  ///< vpdpbusd; else pairs of 16-bit products, as exact
     bool has_amx;   ///< tdpbusd and its like: products of 16 rows and 16 columns in tile registers
@@ -63,7 +64,7 @@ constexpr bool every_level_has_its_line() {
             return false;
     return isa_table[isa_count - 1].level == cpu_isa::all;
 }
-/// What emitter knows how to encode.
+/// True if all levels have the vectors that emitter can encode.
 constexpr bool vectors_are_ymm_or_zmm() {
     for (std::size_t i = 1; i < isa_count; i++) {
         const isa_facts &f = isa_table[i];
@@ -78,8 +79,8 @@ constexpr bool vectors_are_ymm_or_zmm() {
 static_assert(machine_checks::every_level_has_its_line());
 static_assert(machine_checks::vectors_are_ymm_or_zmm());
 
-/// What generated code may use: two equal values give the same code, so this is a member of every kernel's
-/// spec, and thus of its key.
+/// The instructions that generated code may use. Two equal values give the same code, so this is a member of
+/// every kernel's spec, and thus of its key.
 struct instruction_set {
     cpu_isa level = cpu_isa::avx2;
     bool byte_permutes = false; ///< tables of bytes and transpositions take one instruction
@@ -104,9 +105,9 @@ constexpr instruction_set instruction_set_of(cpu_isa level, unsigned features) {
 /// The facts about a machine that plans depend on.
 struct machine {
     instruction_set isa;
-    std::int64_t l2_bytes = 1 << 20; ///< of a core's second-level cache
-    int threads = 1;                 ///< that a primitive may use
-    std::int64_t fork_cycles = 4096; ///< what starting a loop on them costs
+    std::int64_t l2_bytes = 1 << 20; ///< size of a core's second-level cache
+    int threads = 1;                 ///< number of threads that a primitive may use
+    std::int64_t fork_cycles = 4096; ///< cycles that starting a loop on them costs
 };
 
 } // namespace octet::impl

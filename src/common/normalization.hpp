@@ -78,9 +78,9 @@ float ort_variance(const float (&lanes)[ort_vector], dim_t n, dim_t i, float mea
     return squares / static_cast<float>(n);
 }
 
-/// x(i) is element i of a row of n. In the kernel the mean is a sum of binary64 over 4 lanes, squares go to 8 lanes, both
-/// then by halves; what is left over is added behind them, of squares the first four without fusing. Shorter rows:
-/// Welford's updates.
+/// x(i) is element i of a row of n. In the kernel the mean is a sum of binary64 over 4 lanes, squares go to 8
+/// lanes, both then by halves; what is left over is added behind them, of squares the first four without
+/// fusing. Shorter rows: Welford's updates.
 template <typename X> row_moments ort_moments(dim_t n, const X &x) {
     if (n < ort_vector) {
         float mean = 0.f, squares = 0.f;

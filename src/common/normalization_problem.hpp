@@ -17,8 +17,8 @@ struct batch_normalization_problem {
     float epsilon = 0.f;
     normalization_operands operands;
     bool has_relu = false;
-    bool computes_stats = false; ///< of the batch, instead of those that are given
-    bool gives_stats = false;    ///< as results
+    bool computes_stats = false; ///< statistics are computed from src instead of being operands
+    bool gives_stats = false;    ///< statistics are results
     epilogue out_stage;
 };
 

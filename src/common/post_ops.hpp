@@ -17,12 +17,12 @@
 namespace octet::impl {
 
 struct post_op_facts {
-    std::size_t alternative; ///< of post_op_entry
+    std::size_t alternative; ///< index in post_op_entry
     const char *name;        ///< in texts, where it has no algorithm whose name stands there
     primitive_kind kind;     ///< in oneDNN's vocabulary, which lacks the integer stages
     bool gives_f32;          ///< else s32
-    bool reads_dst;          ///< what the destination held before
-    bool adds_codes;         ///< of an 8-bit destination
+    bool reads_dst;          ///< reads the former value of the destination
+    bool adds_codes;         ///< adds codes of an 8-bit destination
     int operand;             ///< the tensor that it reads, OR'ed with the post-op's number; 0: none
 
     constexpr bool reads_tensors() const { return reads_dst || operand != 0; }
@@ -81,7 +81,7 @@ constexpr int operand_of(const post_op_entry &entry, int index) {
     return operand == 0 ? 0 : OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | operand;
 }
 
-/// What post-ops of one kind hold; null for all others. Other code asks here and names no kind.
+/// Return the entry as a post-op of one kind, null for all others. Other code asks here and names no kind.
 ///@{
 inline const post_op::sum *stored_sum_of(const post_op_entry &entry) {
     return std::get_if<post_op::sum>(&entry);

@@ -101,7 +101,8 @@ inline std::int32_t f64_half_away(std::int32_t acc, double scale) {
     return static_cast<std::int32_t>(clamp(x, double{int32_min}, double{int32_max}));
 }
 
-/// ONNX's reference evaluator: the zero point is added in double before the one rounding. The result is without it again.
+/// ONNX's reference evaluator: the zero point is added in double before the one rounding. The result is
+/// without it again.
 inline std::int32_t onnx_f64(std::int32_t acc, double scale, std::int32_t zero_point) {
     const double shifted = static_cast<double>(acc) * scale + static_cast<double>(zero_point);
     const double x = round_to_even(shifted) - static_cast<double>(zero_point);
@@ -139,7 +140,8 @@ constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fi
     }
 }
 
-/// Rules with a real scale; `is_f32`: given as float. `zero_point`: the destination's, for the rule that adds it before it rounds.
+/// Rules with a real scale; `is_f32`: given as float. `zero_point`: the destination's, for the rule that adds
+/// it before it rounds.
 inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, double scale, bool is_f32,
                                std::int32_t zero_point = 0) {
     switch (rule) {

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where a destination element lies between source elements, along one axis: the positions that each framework
-// computes, in its own precision.
+// The position of a destination element between source elements, along one axis, as each framework computes
+// it, in its own precision.
 
 #include "common/resampling_problem.hpp"
 

@@ -47,7 +47,8 @@ constexpr std::int32_t rounding_divide_by_pot(std::int32_t x, int e) {
     return (x >> e) + (remainder > threshold ? 1 : 0);
 }
 
-/// rounding_divide_by_pot as gemmlowp computes it in 16 bits, where masks of 16 bits and more are -1: away from zero to 1 or -1.
+/// rounding_divide_by_pot as gemmlowp computes it in 16 bits, where masks of 16 bits and more are -1: away
+/// from zero to 1 or -1.
 constexpr std::int32_t rounding_divide_by_pot_s16(std::int32_t x, int e) {
     return e <= 15 ? rounding_divide_by_pot(x, e) : x < 0 ? -1 : 1;
 }

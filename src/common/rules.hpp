@@ -20,8 +20,8 @@ namespace octet::impl {
 /// Rules whose results are f32: the table's other facts about how they scale.
 struct f32_facts {
     bool takes_output_scales = false;
-    bool takes_argument_scales = false; ///< of src, weights and dst
-    bool adds_bias_in_f32 = false;      ///< of any type; else s32, to the accumulator
+    bool takes_argument_scales = false; ///< scales of src, weights and dst
+    bool adds_bias_in_f32 = false;      ///< a bias of any type; else s32, added to the accumulator
     bool adds_bias_after_scale = false;
     bool divides_after_post_ops = false; ///< by the destination's scale
     bool rounds_before_zero_point = false;
@@ -38,7 +38,7 @@ enum class shift_form {
 
 /// How the product of accumulator and multiplier loses its low bits.
 enum class rounding_steps {
-    one_shift, ///< of the exact product
+    one_shift, ///< the exact product is rounded once
     two_steps, ///< SRDHM, then RDP
     dwords,    ///< the low 32 bits of the product, then RDP
 };
@@ -62,8 +62,8 @@ struct fixed_point_facts {
     shift_form shift = shift_form::left_of_q31;
     rounding_steps steps = rounding_steps::one_shift;
     ties_go last = ties_go::up;
-    overflow left_shift = overflow::none; ///< what a left shift does to bits that don't fit
-    overflow result = overflow::wraps;    ///< likewise
+    overflow left_shift = overflow::none; ///< treatment of bits that a left shift loses
+    overflow result = overflow::wraps;    ///< treatment of a result that does not fit
     std::int32_t lowest = 0, highest = 0; ///< multiplier
     int lowest_shift = 0, highest_shift = 0;
     bool has_offset = false;     ///< added to the accumulator before the product
@@ -83,12 +83,13 @@ struct real_facts {
     double lowest = 0, end = 0;
     const char *allowed = "";
     bool takes_tensor_scales = false; ///< element by element: instead of the factor
-    ties_go ties = ties_go::even;     ///< of f64_product: even or away
-    bool adds_zero_point = false;     ///< of the destination, before rounding; the result is without it
+    ties_go ties = ties_go::even;     ///< f64_product: even or away
+    bool adds_zero_point = false;     ///< the destination's, before rounding; the result is without it
     bool has_f32_factor = false;      ///< as of fixed_point_facts
 };
 
-/// Whose operators besides products a rule stands for: how codes are added, averaged, interpolated, looked up.
+/// The framework whose operators besides products a rule stands for: how codes are added, averaged,
+/// interpolated, looked up.
 enum class operators {
     none,         ///< the rule finishes sums of products, no more
     integers,     ///< integers as they are
@@ -110,9 +111,9 @@ struct rule_facts {
     f32_facts f32{};
     fixed_point_facts fixed_point{};
     real_facts real{};
-    bool is_of_products_alone = false; ///< of `of`: no softmax and no interpolation has this arithmetic
-    bool is_of_aarch64 =
-        false; ///< of `of`: compiled by Clang for AArch64, where a * b + c of floats is rounded once
+    bool is_of_products_alone = false; ///< `of` holds for no softmax and no interpolation
+    /// `of` was compiled by Clang for AArch64, where a * b + c of floats is rounded once.
+    bool is_of_aarch64 = false;
 };
 
 namespace rule_rows {
@@ -168,44 +169,44 @@ inline constexpr rule_facts table[] = {
          in_f32(rules::f32_v3,            "f32_v3",  {false, true,  true,  true,  true,             false})),
     with(ops::onnxruntime,
          in_f32(rules::ort_f32,           "ort_f32", {true,  true,  false, false, false,            true})),
-    //                     the shift        steps     ties  left shift  result     multiplier         shift   offset, f32 factor, derivation
+    //   shift form    steps      ties  left shift result     multiplier              shift   offset, f32 factor, derivation
     with(ops::tflite, in_fixed_point(rules::tflite_2step, "tflite_2step",
-                          {left_of_q31,  two_steps, away, wraps,      wraps,     0, high,           -31, 30, false, false, from::q31})),
+        {left_of_q31,  two_steps, away, wraps,     wraps,     0, high,                -31, 30, false, false, from::q31})),
     with(ops::tflite, in_fixed_point(rules::tflite_single_rounding, "tflite_single_rounding",
-                          {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30, false, false, from::clipped_q31})),
+        {left_of_q31,  one_shift, up,   none,      wraps,     0, high,                -31, 30, false, false, from::clipped_q31})),
     with(ops::tflite, in_fixed_point(rules::tflite_1step, "tflite_1step",
-                          {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30, false, false, from::q31}), true),
+        {left_of_q31,  one_shift, up,   none,      wraps,     0, high,                -31, 30, false, false, from::q31}), true),
     with(ops::qnnpack, in_fixed_point(rules::caffe2_2step, "caffe2_2step",
-                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true, from::f32_times_128})),
+        {right_of_q31, two_steps, away, none,      wraps,     low, high,              0, 31,   false, true, from::f32_times_128})),
     in_fixed_point(rules::gemmlowp_fixedpoint, "gemmlowp_fixedpoint",
-                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true, from::fraction_q31}),
+        {right_of_q31, two_steps, away, none,      wraps,     low, high,              0, 31,   false, true, from::fraction_q31}),
     in_fixed_point(rules::gemmlowp_fixedpoint_exponent, "gemmlowp_fixedpoint_exponent",
-                          {left_of_q31,  two_steps, away, saturates,  wraps,     low, high,         -31, 31, false, true, from::q31}),
+        {left_of_q31,  two_steps, away, saturates, wraps,     low, high,              -31, 31, false, true, from::q31}),
     in_fixed_point(rules::gemmlowp_legacy_scale, "gemmlowp_legacy_scale",
-                          {right,        dwords,    away, none,       wraps,     low, high,         0, 31, true}),
+        {right,        dwords,    away, none,      wraps,     low, high,              0, 31,   true}),
     in_fixed_point(rules::rounded_shift, "rounded_shift",
-                          {right,        one_shift, up,   saturates,  saturates, low, high,         -31, 62, false, false, from::q32}),
+        {right,        one_shift, up,   saturates, saturates, low, high,              -31, 62, false, false, from::q32}),
     with(ops::snps_caffe, with_real_scale(rules::caffe_double_round, "caffe_double_round",
-                          {real_steps::double_round, 0x1p-30, 1., "2^-30 <= scale < 1", true})),
+        {real_steps::double_round, 0x1p-30, 1., "2^-30 <= scale < 1", true})),
     in_fixed_point(rules::qnnpack_avgpool, "qnnpack_avgpool",
-                          {right,        one_shift, away, none,       wraps,     1 << 23, (1 << 24) - 1, 16, 55, false, true, from::f32_bits}),
+        {right,        one_shift, away, none,      wraps,     1 << 23, (1 << 24) - 1, 16, 55,  false, true, from::f32_bits}),
     in_fixed_point(rules::ev_rte15, "ev_rte15",
-                          {right,        one_shift, even, none,       saturates, 0, 32767,          1, 62, false, false, from::q15}),
+        {right,        one_shift, even, none,      saturates, 0, 32767,               1, 62,   false, false, from::q15}),
     with_real_scale(rules::f64_scale, "f64_scale",
-                          {real_steps::f64_product, least, infinity, "positive and finite", false}),
+        {real_steps::f64_product, least, infinity, "positive and finite", false}),
     with(ops::xnnpack,
          in_f32(rules::xnnpack_f32,       "xnnpack_f32", {true, true, false, false, false,          true})),
     with_aarch64(ops::xnnpack, in_fixed_point(rules::xnnpack_rndnu, "xnnpack_rndnu",
-                          {right,        one_shift, up,   none,       saturates, 1 << 23, (1 << 24) - 1, 16, 55, false, true, from::f32_bits})),
+        {right,        one_shift, up,   none,      saturates, 1 << 23, (1 << 24) - 1, 16, 55,  false, true, from::f32_bits})),
     with_aarch64(ops::litert_neon, in_fixed_point(rules::ruy_2step, "ruy_2step",
-                          {left_of_q31,  two_steps, up,   wraps,      wraps,     0, high,           -31, 30, false, false, from::q31})),
+        {left_of_q31,  two_steps, up,   wraps,     wraps,     0, high,                -31, 30, false, false, from::q31})),
     in_fixed_point(rules::half_away_1step, "half_away_1step",
-                          {left_of_q31,  one_shift, away, none,       wraps,     0, high,           -31, 30, false, false, from::q31}),
+        {left_of_q31,  one_shift, away, none,      wraps,     0, high,                -31, 30, false, false, from::q31}),
     with_real_scale(rules::f64_half_away, "f64_half_away",
-                          {real_steps::f64_product, least, infinity, "positive and finite", false, away}),
+        {real_steps::f64_product, least, infinity, "positive and finite", false, away}),
     in_f32(rules::fbgemm_f32, "fbgemm_f32", {true,  false, true,  false, false,          true}),
     with_real_scale(rules::onnx_f64, "onnx_f64",
-                          {real_steps::f64_product, least, infinity, "positive and finite", false, even, true, true}),
+        {real_steps::f64_product, least, infinity, "positive and finite", false, even, true, true}),
 };
 // clang-format on
 
@@ -242,7 +243,7 @@ constexpr bool takes_real_scales(requantization_rule rule) {
 constexpr bool is_float(requantization_rule rule) {
     return facts_of(rule).parameters == rule_parameters::scales;
 }
-/// Whose operators a rule stands for besides products.
+/// The framework whose operators, besides products, a rule stands for.
 constexpr operators operators_of(requantization_rule rule) { return facts_of(rule).of; }
 constexpr bool is_ort(requantization_rule rule) { return operators_of(rule) == operators::onnxruntime; }
 constexpr bool is_tflite(requantization_rule rule) { return operators_of(rule) == operators::tflite; }

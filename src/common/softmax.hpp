@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What softmax takes exponentials and sums from. With d = max - x over a row of 8-bit codes, 0 to 255,
-// exponentials of the integer forms depend on d alone.
+// The exponentials and sums of softmax. With d = max - x over a row of 8-bit codes, 0 to 255, exponentials of
+// the integer forms depend on d alone.
 
 #include <array>
 
@@ -11,7 +11,7 @@
 
 namespace octet::impl {
 
-/// Whose softmax a problem is.
+/// The framework's softmax that a problem asks for.
 enum class softmax_form {
     tflite,    ///< tflite rules: fixed point
     ort,       ///< ort_f32 of codes: a table of floats, in proportion to the row's length
@@ -38,14 +38,14 @@ float ort_softmax_multiplier(const softmax_problem &p);
 /// Whether products of the two are too large for f32, as in rows of few codes, or quotients for s32.
 bool ort_softmax_overflows(const softmax_problem &p);
 
-/// litert: exp(-d * scale) in f32. Codes are exponential * (1 / (sum * dst_scale)), plus this half and cut off, below the zero
-/// point's distance from the highest code. The number before 1/2 rounds halves away from zero; 1/2 itself, which x86 adds to
-/// what becomes u8, takes that number up as well.
+/// litert: exp(-d * scale) in f32. Codes are exponential * (1 / (sum * dst_scale)), plus this half and cut
+/// off, below the zero point's distance from the highest code. The number before 1/2 rounds halves away from
+/// zero; 1/2 itself, which x86 adds to what becomes u8, takes that number up as well.
 softmax_table<float> litert_exponentials(const softmax_problem &p);
 float litert_softmax_half(const softmax_problem &p);
 
-/// litert_16: exp(-d * scale) in 1/65535, of which rows as long as this one add up in 32 bits; what exponentials of a row are
-/// multiplied by.
+/// litert_16: exp(-d * scale) in 1/65535, of which rows as long as this one add up in 32 bits; what
+/// exponentials of a row are multiplied by.
 softmax_table<std::int32_t> litert_16_bit_exponentials(const softmax_problem &p);
 constexpr dim_t most_16_bit_exponentials = 32768;
 fixed_point_multiplier litert_16_bit_share(const softmax_problem &p, std::int32_t sum);

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Which taps of a pooling's window lie in the image. A file may name windows of any size, so nobody visits those beside it.
+// The taps of a pooling's window that lie in the image. A file may name windows of any size, so loops must
+// not visit the taps beside the image.
 
 #include <algorithm>
 

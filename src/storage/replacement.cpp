@@ -42,7 +42,8 @@ struct destination {
     int mode; ///< -1: nothing is there
 };
 
-/// Where the file belongs. The path is followed by the system, which refuses others' links in folders of everybody.
+/// The file that will be replaced. The system follows the path, because it refuses links of other users in
+/// directories that everybody may write.
 destination destination_of(const std::string &path) {
     if (path.find('\0') != std::string::npos) // the system would take what is before it
         refuse(path.c_str(), "a zero byte follows in the name, which no file has");
@@ -131,7 +132,8 @@ void replacement::write(const void *bytes, std::size_t size) {
 void replacement::commit() {
     if (mode_ >= 0 && ::fchmod(file_, static_cast<mode_t>(mode_)) != 0)
         fail(path_, errno);
-    if (::fsync(file_) != 0 && errno != EINVAL && errno != EROFS) // where there is nothing to wait for
+    // These say that there is nothing to wait for.
+    if (::fsync(file_) != 0 && errno != EINVAL && errno != EROFS)
         fail(path_, errno);
     const std::string source = "/proc/self/fd/" + std::to_string(file_);
     for (int i = 0; i < attempts && name_.empty(); i++) {

@@ -1,20 +1,22 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Files that are written as a whole: beside their place under no name, then put there by renaming. Whoever opens the path
-// meanwhile, or has it mapped, sees the old file or the new one; several writers of one path each put a whole file there,
-// and the last one stays. Every file that the library or the command writes as a whole is written here.
+// Files that are written as a whole: beside their place under no name, then put there by renaming. Whoever
+// opens the path meanwhile, or has it mapped, sees the old file or the new one; several writers of one path
+// each put a whole file there, and the last one stays. Every file that the library or the command writes as a
+// whole is written here.
 //
-// Only a regular file is replaced, and a new one is made only where nothing is: a directory, a device or a pipe is refused. Where
-// the path is a symbolic link, the file that it names is replaced and the link stays, as where a shell writes to it. The new
-// file has the permissions of the old one.
+// Only a regular file is replaced, and a new one is made only where nothing is: a directory, a device or a
+// pipe is refused. Where the path is a symbolic link, the file that it names is replaced and the link stays,
+// as where a shell writes to it. The new file has the permissions of the old one.
 
 #include <cstddef>
 #include <string>
 
 namespace octet::storage {
 
-/// Throws octet::error, a sentence that begins with the path, where no file of this path can be made or replaced: status
-/// invalid_arguments where something else than a regular file is there, runtime_error with the system's reason. Changes nothing.
+/// Throws octet::error, a sentence that begins with the path, where no file of this path can be made or
+/// replaced: status invalid_arguments where something else than a regular file is there, runtime_error with
+/// the system's reason. Changes nothing.
 void require_replaceable(const std::string &path);
 
 class replacement {
@@ -39,8 +41,8 @@ private:
 
     std::string path_;   ///< as it was given, for messages
     std::string target_; ///< behind links
-    std::string name_;   ///< of the unfinished file; empty: none yet
-    int mode_ = -1;      ///< of the file that was there
+    std::string name_;   ///< name of the unfinished file; empty: none yet
+    int mode_ = -1;      ///< mode of the file that was there; -1: none
     int file_ = -1;
 };
 

@@ -1,5 +1,6 @@
-// Where attributes meet tensors and rule. A primitive_attr is made before anybody knows what it is for, so all that
-// depends on dims, types or the rule is found here, at the creation of a primitive descriptor.
+// Checks of attributes against tensors and rule. A primitive_attr is made before anybody knows which
+// operation it is for, so all that depends on dims, types or the rule is found here, at the creation of a
+// primitive descriptor.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/attributes/checks.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What attributes may say for an operation: each check throws `invalid_arguments` naming the attribute, what was
-// given and what is allowed. Checks of single values are in the setters (primitive_attr.cpp); here values meet
-// the tensors and the rule.
+// Checks of an operation's attributes: each throws `invalid_arguments` naming the attribute, what was given
+// and what is allowed. Checks of single values are in the setters (primitive_attr.cpp); here values meet the
+// tensors and the rule.
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the library itself does with a chain of post-ops: descriptors of their tensors, which are sizes as much as those
-// of the operation's tensors, are read and replaced, and an entry of any kind is appended.
+// Helpers for chains of post-ops: read and replace the descriptors of their tensors, whose sizes count like
+// those of the operation's own tensors; append an entry of any kind.
 
 #include "common/post_ops.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What an operation lets its attributes do: facts that checks (checks.hpp) and derivations (derived.hpp) ask.
+// The attributes that an operation supports: facts that checks (checks.hpp) and derivations (derived.hpp)
+// ask.
 
 #include "octet/primitive_attr.hpp"
 

@@ -189,7 +189,7 @@ private:
 /// Reads what post_op_text writes into the members of a post-op.
 struct post_op_reader {
     fields &f;
-    algorithm alg; ///< that stands for the name
+    algorithm alg; ///< the algorithm that the name stands for
 
     template <typename T> void operator()(T &x) const {
         if constexpr (std::is_enum_v<T>)

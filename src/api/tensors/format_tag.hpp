@@ -15,7 +15,7 @@ std::string letters_of(format_tag tag);
 /// Strides of a dense tensor in this layout. Throws `invalid_arguments` for a tag of another rank.
 void set_layout(memory_desc &md, format_tag tag);
 
-/// Whose spelling a tag gets: acdb is `nhwc` for activations, `ohwi` for weights.
+/// The vocabulary that spells a tag: acdb is `nhwc` for activations, `ohwi` for weights.
 enum class spelling { letters, activations, weights, grouped_weights };
 
 /// The name of a tag, "strides_5x1" and "strides_5x1@12" (an offset) for other plain layouts, "any", "undef", and

@@ -21,7 +21,7 @@ namespace {
 /// still fit 64 bits.
 constexpr dim_t size_limit = dim_t{1} << 56;
 
-/// Whose descriptor it is, as messages open.
+/// The descriptor that is checked; messages begin with it.
 struct subject {
     const char *operation, *name;
 };
@@ -198,7 +198,7 @@ void check_descriptor(const char *operation, const char *name, const memory_desc
     if (md.format_kind == format_kind::any && md.offset0 != 0)
         throw_invalid(what.operation, ": ", what.name, ": offset0 is ", md.offset0,
                       " in layout any, allowed: 0");
-    size_in_bytes(md); // what is left of overflows: the padding of packed layouts
+    size_in_bytes(md); // throws for the one overflow left, the padding of packed layouts
 }
 
 void check_description(const char *operation, const char *name, const memory_desc &md) {

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where an element of any tensor lies: plain ones (plain.hpp), packed weights (packed.hpp), and those of a
+// The place of an element in any tensor: plain ones (plain.hpp), packed weights (packed.hpp), and those of a
 // deconvolution, which are several packed kernels (parts.hpp). Nothing else knows these orders.
 
 #include <cstddef>

@@ -28,7 +28,7 @@ namespace octet::impl {
 
 constexpr dim_t packed_o_block = 16;
 constexpr dim_t packed_i_block = 4;                                 ///< bytes
-constexpr dim_t packed_row_bytes = packed_o_block * packed_i_block; ///< of a vector
+constexpr dim_t packed_row_bytes = packed_o_block * packed_i_block; ///< bytes of a packed vector
 
 /// Weights as they are packed. o, i and taps are those of a stored group.
 struct packed_geometry {

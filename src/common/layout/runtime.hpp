@@ -13,7 +13,7 @@ constexpr bool is_runtime(dim_t size) { return size == OCTET_RUNTIME_DIM_VAL; }
 
 /// True if a dimension, or a stride of a plain layout, comes with the execution.
 inline bool has_runtime_sizes(const memory_desc &md) {
-    const int ndims = std::clamp(md.ndims, 0, max_ndims); // what a user wrote is not checked yet
+    const int ndims = std::clamp(md.ndims, 0, max_ndims); // a caller's descriptor, not checked yet
     return std::any_of(md.dims, md.dims + ndims, is_runtime) ||
            (md.format_kind == format_kind::plain && std::any_of(md.strides, md.strides + ndims, is_runtime));
 }
