@@ -11,7 +11,8 @@
 namespace octet::impl::jit {
 
 /// Vector registers that emit(emitter) takes at most at a time; they may be more than there are. Counts are
-/// remembered by a key that decides, with the instruction set, what is emitted: a dry run takes as long as a small kernel.
+/// remembered by a key that decides, with the instruction set, what is emitted: a dry run takes as long as a
+/// small kernel.
 int count_registers(instruction_set isa, const std::string &key, const std::function<void(emitter &)> &emit);
 
 } // namespace octet::impl::jit

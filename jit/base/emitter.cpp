@@ -260,8 +260,9 @@ void emitter::f64_to_f32(const vec &dst, const vec &low, const vec &high) {
     }
 }
 
-/// Adding 2^52 leaves an integer in the low bits. With 2^51 + 1/2 and rounding down, it is twice x + 1/2 rounded down to halves: one shift
-/// more. Without rounding modes of instructions, the number before 1/2 is as good for ties as 1/2, and better for itself.
+/// Adding 2^52 leaves an integer in the low bits. With 2^51 + 1/2 and rounding down, it is twice x + 1/2
+/// rounded down to halves: one shift more. Without rounding modes of instructions, the number before 1/2 is
+/// as good for ties as 1/2, and better for itself.
 void emitter::half_up_to_dwords(const vec &dst, const vec &even, const vec &odd) {
     if (zmm_) {
         const temp shifted(*this);

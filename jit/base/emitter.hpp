@@ -188,10 +188,11 @@ public:
     /// f32 lanes of the lower (0) or upper (1) half to f64; f64 of both halves to f32, which clobbers them.
     void f32_to_f64(const vec &dst, const vec &src, int half);
     void f64_to_f32(const vec &dst, const vec &low, const vec &high);
-    /// dst's even dwords are the low dwords of the 64-bit lanes of `even`, its odd ones those of `odd`, which it clobbers.
+    /// dst's even dwords are the low dwords of the 64-bit lanes of `even`, its odd ones those of `odd`, which
+    /// it clobbers.
     void merge_low_dwords(const vec &dst, const vec &even, const vec &odd);
-    /// f64 lanes x, 0 <= x <= 2^31, of the even and of the odd dwords: dst = the nearest integers, ties up. Clobbers both; dst may be one
-    /// of them.
+    /// f64 lanes x, 0 <= x <= 2^31, of the even and of the odd dwords: dst = the nearest integers, ties up.
+    /// Clobbers both; dst may be one of them.
     void half_up_to_dwords(const vec &dst, const vec &even, const vec &odd);
     /// Leaves lanes 0 to 3 (and 8 to 11) in the lower half of v, puts the others into the lower half of
     /// `rest`; and back. Thus one order of f64 values in memory serves vectors of 8 and of 16 lanes.

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Generated code as its callers see it: a function that takes a pointer to its arguments. Nothing here knows the assembler, so
-// that whoever plans and drives kernels is compiled without it; generated.hpp makes such code.
+// Generated code as its callers see it: a function that takes a pointer to its arguments. Nothing here knows
+// the assembler, so that whoever plans and drives kernels is compiled without it; generated.hpp makes such
+// code.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What every kernel has besides its code: arguments, a function to call, a name, and a cache.
+// The common part of all kernels: arguments, a function to call, a name, and a cache.
 //
 //   struct twice_spec { instruction_set isa; int vectors; };      // everything that decides the code
 //   struct twice_args { const float *src; float *dst; };          // what a call is given

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What decides emitted code, as a string of bytes: equal keys mean equal code. A spec becomes a key by all of
-// its members, whatever they are, so a key can't miss one (common/members.hpp).
+// Keys of emitted code, as strings of bytes: equal keys mean equal code. A spec becomes a key by all of its
+// members, whatever they are, so a key can't miss one (common/members.hpp).
 
 #include <array>
 #include <string>

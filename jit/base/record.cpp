@@ -1,4 +1,5 @@
-// Where names and bytes of code are written, and what happens when that fails: nothing, but one message.
+// Writes names and bytes of code for profilers and disassemblers. A failure changes nothing but prints one
+// message.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/base/record.hpp"
 

@@ -6,8 +6,8 @@ namespace octet::impl::jit {
 
 namespace {
 
-constexpr int parts = 16;        // of the table: entries that one shuffle looks up
-constexpr int parts_of_half = 8; // of the codes whose bit 7 is equal
+constexpr int parts = 16;        // parts of the table, each looked up by one shuffle
+constexpr int parts_of_half = 8; // parts of the codes whose bit 7 is equal
 
 } // namespace
 

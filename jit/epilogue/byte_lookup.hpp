@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A table of 256 bytes, looked up for the bytes of a vector, in the two ways that instruction sets have: permutes with
-// AVX512_VBMI, shuffles without. For epilogues that end in a table and for the kernel of tables (jit/kernels/byte_table.hpp).
+// A table of 256 bytes, looked up for the bytes of a vector, in the two ways that instruction sets have:
+// permutes with AVX512_VBMI, shuffles without. For epilogues that end in a table and for the kernel of tables
+// (jit/kernels/byte_table.hpp).
 
 #include <functional>
 

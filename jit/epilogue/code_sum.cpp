@@ -46,7 +46,7 @@ std::array<std::int32_t, 256> rescaled(requantization_rule rule, const fixed_poi
 /// How far three roundings may be from the number that they round, in results.
 double largest_error(const code_sum &s, const add_multipliers &m) {
     const double rescaled_codes = 2 * real(m.dst);          // each is off by less than 1
-    const double first_step = std::ldexp(0.5, m.dst.shift); // of rescaling the sum
+    const double first_step = std::ldexp(0.5, m.dst.shift); // error of rescaling the sum
     const double weights = std::ldexp(256, -(s.shift + low_bits));
     return std::min(rescaled_codes + first_step + weights, 1.);
 }

@@ -1,5 +1,5 @@
-// The vector form of common/eltwise_ort.hpp; see jit/epilogue/eltwise.cpp. Constants that come first in vminps and vmaxps
-// need a register, so that the second operand wins over a NaN as in the definition.
+// The vector form of common/eltwise_ort.hpp; see jit/epilogue/eltwise.cpp. Constants that come first in
+// vminps and vmaxps need a register, so that the second operand wins over a NaN as in the definition.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/eltwise_ort.hpp"
 
@@ -55,7 +55,8 @@ void exp(emitter &e, const vec &x) {
     emit_ort_exp(e, {x});
 }
 
-/// Vectors side by side, each with registers of its own, so that none waits for itself: all do a step before the next one comes.
+/// Vectors side by side, each with registers of its own, so that none waits for itself: all do a step before
+/// the next one comes.
 class side_by_side {
 public:
     side_by_side(emitter &e, std::size_t count) : e_(e), count_(count) {
@@ -229,10 +230,10 @@ void swish(emitter &e, const vec &x, float alpha) {
     e.vmulps(x, input, x);
 }
 
-/// Arguments below ort_exp_min give 0, as it does itself, so any of them may take the place of those below it. These have
-/// an exponent with which no product is too small for a normal number, which some cores need microcode for, 100 times
-/// as slow: masks of attention add -10000. Either both factors are 2^-127, whose bits are those of 0, or vscalefps sees
-/// from the exponent alone that the result is 0.
+/// Arguments below ort_exp_min give 0, as it does itself, so any of them may take the place of those below
+/// it. These have an exponent with which no product is too small for a normal number, which some cores need
+/// microcode for, 100 times as slow: masks of attention add -10000. Either both factors are 2^-127, whose
+/// bits are those of 0, or vscalefps sees from the exponent alone that the result is 0.
 float least_exp_argument(const emitter &e) { return e.lanes() == 16 ? -710.f : -176.f; }
 
 } // namespace

@@ -135,7 +135,7 @@ void epilogue_emitter::compute(const epilogue_result *results, std::size_t count
 
 void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {
     constexpr std::size_t vectors_per_store = 4;
-    std::optional<emitter::temp> order; // of codes, which are stored together
+    std::optional<emitter::temp> order; // the order of codes that are stored together
     if (plan_.bytes().is_used) {
         order.emplace(e_);
         e_.move(*order, e_.quarters_order());

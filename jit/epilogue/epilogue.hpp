@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The epilogue for vectors: emits what common/bound_epilogue.cpp defines for one element, as an `epilogue_plan` has decided.
+// The epilogue for vectors: emits what common/bound_epilogue.cpp defines for one element, as an
+// `epilogue_plan` has decided.
 
 #include <vector>
 
@@ -24,7 +25,7 @@ struct epilogue_operands {
 /// An accumulator to be finished, and where its results belong.
 struct epilogue_result {
     vec acc;
-    int row;           ///< of the tile
+    int row;           ///< row of the tile
     int column_vector; ///< from the call's first column
     dim_t element;     ///< distance from the tile's first element, in elements of dst
     int valid;         ///< lanes to store
@@ -49,7 +50,7 @@ private:
     /// A vector of results on its way, and where it belongs.
     struct context {
         const vec &x;
-        int index; ///< of the post-op
+        int index; ///< number of the post-op
         int v;     ///< column vector
         dim_t element;
         int valid;

@@ -1,6 +1,6 @@
-// What a plan leaves out: bounds of a conversion that no value reaches, and post-ops at the end that the store does
-// anyway, a clip by clamping codes and a table by looking codes up. A bound too small gives wrong codes, so what is
-// not known counts as infinite.
+// Finds the parts of an epilogue that need no code: bounds of a conversion that no value reaches, and
+// post-ops at the end that the store does anyway, a clip by clamping codes and a table by looking codes up. A
+// bound too small gives wrong codes, so an unknown value counts as infinite.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cfloat>
@@ -107,8 +107,8 @@ std::optional<std::pair<float, float>> interval_of(const post_op_entry &entry) {
 
 } // namespace
 
-/// What follows a final clip is monotone, so clipping the value is clamping its code to the codes of the
-/// bounds.
+/// Folds the last post-op into the store. All steps behind a final clip are monotone, so clipping the value
+/// equals clamping its code to the codes of the bounds.
 void epilogue_plan::fold_last_post_op() {
     const masked_values<std::int32_t> &zp = e_.dst_zero_points;
     if (!bytes_.is_used || e_.post_ops.empty() || zp.runtime || (zp.is_set() && zp.mask != 0) ||

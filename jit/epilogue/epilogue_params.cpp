@@ -59,7 +59,7 @@ bool epilogue_plan::fill_float_rows(const arguments &args, dim_t first, dim_t co
                                     const coordinates &outer) const {
     struct row {
         int param;
-        const float *values; ///< of channel `first`
+        const float *values; ///< the value of channel `first`
         dim_t stride;
     };
     const int dim = shape_.channel_dim;

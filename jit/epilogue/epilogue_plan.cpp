@@ -1,5 +1,5 @@
-// What of an epilogue is emitted, and which of its numbers are parameter vectors. What is left out: epilogue_folds.cpp; what the
-// parameter vectors hold: epilogue_params.cpp.
+// Decides which parts of an epilogue are emitted, and which of its numbers are parameter vectors.
+// epilogue_folds.cpp finds the parts that need no code; epilogue_params.cpp fills the parameter vectors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -155,7 +155,7 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
         bytes_.is_used && ends_in_f32_ && stays_in_s32(emitted_post_ops_) && has_small_zero_points();
     bytes_.adds_zero_point = bytes_.is_used && has_common_zero_point && has_small_zero_points() &&
                              (!ends_in_f32_ || facts().rounds_before_zero_point);
-    // Where codes below that of 0 are clamped to it, the sign of an integer result doesn't matter.
+    // If codes below that of 0 are clamped to it, the sign of an integer result doesn't matter.
     const std::int32_t zero_point = has_common_zero_point && !zp.runtime ? zp.values[0] : 0;
     const bool is_zero_known = !zp.is_set() || (has_common_zero_point && !zp.runtime);
     const bool clamps_negative = bytes_.is_used && is_zero_known && emitted_post_ops_ == 0 &&

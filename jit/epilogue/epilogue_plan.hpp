@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the vector form of an epilogue will be, decided once, and without the assembler: which numbers are per-column data
-// ("parameter vectors", see rules.hpp), which post-ops read a tensor of dst's layout, which are left out or folded into another. Plans
-// and drivers ask it and fill its parameter vectors for each execution; `epilogue_emitter` (epilogue.hpp) reads them.
+// The plan of an epilogue's vector form, made once and without the assembler: which numbers are per-column
+// data ("parameter vectors", see rules.hpp), which post-ops read a tensor of dst's layout, which are left out
+// or folded into another. Plans and drivers ask it and fill its parameter vectors for each execution;
+// `epilogue_emitter` (epilogue.hpp) reads them.
 
 #include <cmath>
 #include <optional>
@@ -25,8 +26,8 @@ constexpr std::uint32_t magic_bias_2p23 = 0x4b000000;
 /// Biases of accumulators that start there.
 constexpr std::int32_t largest_bias = 1 << 24;
 
-/// Zero points of 8-bit codes that generated code adds to 16-bit words, or to floats and integers bounded without them. Of
-/// those that come with an execution it assumes that they are as small.
+/// Zero points of 8-bit codes that generated code adds to 16-bit words, or to floats and integers bounded
+/// without them. Of those that come with an execution it assumes that they are as small.
 constexpr std::int32_t largest_small_zero_point = 512;
 constexpr bool is_small_zero_point(std::int32_t z) {
     return z >= -largest_small_zero_point && z <= largest_small_zero_point;
@@ -40,13 +41,15 @@ struct epilogue_shape {
 
     int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
     dim_t channels;
-    double largest_input; ///< of |x| for x that come to a float rule, or to the post-ops
+    double largest_input; ///< bound of |x| for x that enter a float rule, or the post-ops
     /// Mask of further dimensions that numbers vary over: parameter vectors are filled for one index of them at a time.
     int outer_dims = 0;
-    /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops that
-    /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are parameter vectors.
+    /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops
+    /// that change from row to row are read where they are, `full` pointing to the row's first. -1: they are
+    /// parameter vectors.
     int row_dim = -1;
-    /// Bound of |Σ| without the bias, for s32 accumulators that start from `epilogue_plan::magic_bias`. Infinite: they don't.
+    /// Bound of |Σ| without the bias, for s32 accumulators that start from `epilogue_plan::magic_bias`.
+    /// Infinite: they don't.
     double largest_products = HUGE_VAL;
 };
 
@@ -60,8 +63,8 @@ public:
     /// Why the vector form can't do this, or empty.
     static std::string refuses(const epilogue &e, const epilogue_shape &shape);
 
-    /// Mask of the dimensions of dst that some parameter vector varies over: with those as columns and outer dimensions,
-    /// nothing varies over too many.
+    /// Mask of the dimensions of dst that some parameter vector varies over: with those as columns and outer
+    /// dimensions, nothing varies over too many.
     static int varying_dims(const epilogue &e, int row_dim);
 
     /// Parameter vectors of one block of 16 columns, in order; -1 where the epilogue has no such parameter vector.
@@ -97,9 +100,9 @@ public:
     const std::optional<code_sum> &sum_of_codes(int post_op) const { return code_sums_[post_op]; }
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
-    /// What s32 accumulators start from besides their biases: 0, or magic_bias_2p23, if no bias is beyond ±largest_bias.
-    /// A sum x then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one multiply-add, is x s rounded once, as a
-    /// conversion and a product give it.
+    /// Returns the number that s32 accumulators start from besides their biases: magic_bias_2p23 if no bias
+    /// is beyond ±largest_bias, else 0. A sum x then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one
+    /// multiply-add, is x s rounded once, as conversion and product give it.
     std::uint32_t magic_bias() const { return params_.minus_magic_bias >= 0 ? magic_bias_2p23 : 0; }
 
     /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v

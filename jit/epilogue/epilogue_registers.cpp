@@ -10,8 +10,8 @@ namespace {
 
 constexpr dim_t far_apart = 1 << 10; // elements
 
-/// What makes a difference to registers: whole vectors and such with fewer lanes, which have masks, and stores
-/// of each quarter of a vector of codes alone.
+/// Returns a result of each kind that needs other registers: whole vectors; vectors with fewer lanes, which
+/// have masks; and stores of each quarter of a vector of codes alone.
 std::vector<epilogue_result> results_of_all_kinds(const emitter &e, const vec &acc, epilogue_stage value) {
     std::vector<epilogue_result> results;
     for (int i = 0; i < 3; i++)

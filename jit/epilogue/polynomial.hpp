@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What vector functions have in common.
+// The common part of vector functions.
 
 #include <cstddef>
 

@@ -95,7 +95,7 @@ template <> void epilogue_emitter::apply(const post_op::sum &op, const context &
     if (op.zero_point != 0)
         e_.vsubps(y, y, e_.constant(static_cast<float>(op.zero_point)));
     if (op.scale == 1.f)
-        e_.vaddps(at.x, y, at.x); // of two NaNs the destination's, as in a fused multiply-add
+        e_.vaddps(at.x, y, at.x); // if both are NaN, dst's payload stays, as in a fused multiply-add
     else
         e_.vfmadd231ps(at.x, y, e_.constant(op.scale));
 }
@@ -253,7 +253,8 @@ template <> void epilogue_emitter::apply(const post_op::scaled_add &op, const co
 
 namespace {
 
-/// A function whose steps wait for each other takes longer than its operations do: several vectors go through it side by side.
+/// A function whose steps wait for each other takes longer than its operations do: several vectors go through
+/// it side by side.
 bool is_long(const post_op_entry &op) {
     const post_op::eltwise *f = function_of(op);
     return f && f->algorithm == algorithm::eltwise_ort_gelu_erf && f->scale == 1.f;
@@ -261,7 +262,8 @@ bool is_long(const post_op_entry &op) {
 
 } // namespace
 
-/// Where there are 32 registers: as many as pay, or as have registers in a tile that left few.
+/// Returns how many vectors a long post-op works on at once: with 32 registers as many as pay, or as the tile
+/// leaves registers for; else one.
 std::size_t epilogue_emitter::vectors_side_by_side() const {
     constexpr int most = 3, registers_of_each = 5;
     const auto &ops = plan_.source().post_ops;

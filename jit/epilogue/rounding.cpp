@@ -1,5 +1,5 @@
-// Integers for whole vectors, by few instructions: where these differ from the definition in steps, a comment says why the bits are
-// the same.
+// Integers for whole vectors, by few instructions: where these differ from the definition in steps, a comment
+// says why the bits are the same.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rounding.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What decides the code of a requantization rule in its vector form.
+// The facts that decide the vector code of a requantization rule.
 
 #include "common/rules.hpp"
 

@@ -1,5 +1,5 @@
-// Which form of code a rule takes for given multipliers, and the constants in its parameter vectors. The code itself,
-// and what each parameter vector holds, is in rules_code.hpp.
+// Chooses the form of a rule's code for given multipliers, and computes the constants in its parameter
+// vectors. The code itself, and the contents of each parameter vector, are in rules_code.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rules.hpp"
 
@@ -48,7 +48,7 @@ private:
     int column_;
 };
 
-/// What rounds with ties to even has factors of 15 bits, whose product is exact in f64.
+/// False also for rules with ties to even: their factors have 15 bits, so their product is exact in f64.
 bool is_one_shift(const fixed_point_facts &facts) {
     return facts.steps == rounding_steps::one_shift && facts.last != ties_go::even;
 }

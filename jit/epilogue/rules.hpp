@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The numbers that the vector form of a rule reads (rules_emitter.hpp has its code). Multipliers, shifts and rounding constants are per output column and
-// lie in memory as "parameter vectors": for each block of 16 columns, `rule_params` vectors of 64 bytes, filled once by
-// `fill_rule_params`.
+// The numbers that the vector form of a rule reads (rules_emitter.hpp has its code). Multipliers, shifts and
+// rounding constants are per output column and lie in memory as "parameter vectors": for each block of 16
+// columns, `rule_params` vectors of 64 bytes, filled once by `fill_rule_params`.
 
 #include <cstdint>
 #include <vector>

@@ -89,8 +89,8 @@ void divide_by_pot(const context &c, const vec &magnitude) {
 
 /// Both roundings at once: (P + 2^30 + 2^(30+e) - (acc < 0 ? 2^31 : 0)) >> (31+e). Rounding down after SRDHM
 /// and again after RDP is rounding down once; 2^31 is one unit of SRDHM, which sends the ties of RDP down.
-/// Exact for q >= 0, where SRDHM has the sign of acc, and 1 <= e <= 31, where the high dword is enough. Where ties of RDP
-/// go up, nothing is subtracted.
+/// Exact for q >= 0, where SRDHM has the sign of acc, and 1 <= e <= 31, where the high dword is enough. Where
+/// ties of RDP go up, nothing is subtracted.
 void emit_two_step_short(const context &c) {
     emitter &e = c.e;
     const bool ties_go_up = c.spec.fixed_point().last == ties_go::up;
@@ -185,7 +185,8 @@ void scale_in_f64(const context &c) {
 
 } // namespace
 
-/// The conversion rounds to even; a half that is added first, and what truncation then leaves, away from zero. ev_rte15: the product of 32 and 15 bits is exact in f64.
+/// The conversion rounds to even; a half that is added first, and what truncation then leaves, away from
+/// zero. ev_rte15: the product of 32 and 15 bits is exact in f64.
 void emit_f64_product(const context &c) {
     emitter &e = c.e;
     const real_facts &facts = facts_of(c.spec.rule).real;
@@ -203,7 +204,8 @@ void emit_f64_product(const context &c) {
         const bool is_away = facts.ties == ties_go::away;
         if (is_away)
             add_half_f64(e, x);
-        e.vminpd(x, x, constant_f64(e, int32_max)); // what lies below -2^31 becomes -2^31 by itself
+        // Numbers below -2^31 become -2^31 by the conversion itself.
+        e.vminpd(x, x, constant_f64(e, int32_max));
         is_away ? e.vcvttpd2dq(e.half_of(x), x) : e.vcvtpd2dq(e.half_of(x), x);
     }
     e.join_lanes(c.acc, rest);
@@ -228,9 +230,9 @@ void round_to_low_dwords(emitter &e, const vec &even, const vec &odd, double mag
 
 } // namespace
 
-/// (2^52 + |acc|) F - 2^52 F, one multiply-add, is |acc| F rounded once, and adding 2^52 to it leaves the nearest integer in the low bits:
-/// neither direction needs a conversion, and nothing saturates. Both kinds of ties are the same for x and -x; where negative
-/// results are all alike, 0 stands for them.
+/// (2^52 + |acc|) F - 2^52 F, one multiply-add, is |acc| F rounded once, and adding 2^52 to it leaves the
+/// nearest integer in the low bits: neither direction needs a conversion, and nothing saturates. Both kinds
+/// of ties are the same for x and -x; where negative results are all alike, 0 stands for them.
 void emit_f64_product_short(const context &c) {
     emitter &e = c.e;
     const temp even(e), odd(e);
@@ -256,8 +258,8 @@ void emit_f64_product_short(const context &c) {
         e.give_sign(c.acc, even, c.acc);
 }
 
-/// Sums with a zero point are not symmetric, so the sign bit is flipped, and 2^31 taken away with 2^52. Low dwords wrap, also when the zero
-/// point is taken away again; the result does not leave s32.
+/// Sums with a zero point are not symmetric, so the sign bit is flipped, and 2^31 taken away with 2^52. Low
+/// dwords wrap, also when the zero point is taken away again; the result does not leave s32.
 void emit_f64_sum_short(const context &c) {
     emitter &e = c.e;
     const temp odd(e);

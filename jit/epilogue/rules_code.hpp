@@ -46,8 +46,8 @@ void emit_two_step(const requantize_context &c);
 /// gemmlowp_legacy_scale, RDP((acc + offset) * q, e). Parameters: 0 q, 1 offset, 2 and 3 as in emit_two_step.
 void emit_legacy_scale(const requantize_context &c);
 
-/// f64_scale, f64_half_away, onnx_f64, and ev_rte15, rne(acc * q / 2^s). Parameters 0, 1: the factor in f64; of onnx_f64 2, 3:
-/// the zero point.
+/// f64_scale, f64_half_away, onnx_f64, and ev_rte15, rne(acc * q / 2^s). Parameters 0, 1: the factor in f64;
+/// of onnx_f64 2, 3: the zero point.
 void emit_f64_product(const requantize_context &c);
 /// For factors F below 1, in the bits of f64. Parameters, of even and of odd columns: 0, 1 F; 2, 3 -2^52 F.
 void emit_f64_product_short(const requantize_context &c);

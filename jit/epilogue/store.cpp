@@ -1,5 +1,5 @@
-// What follows the post-ops: the destination's scale and zero point, the conversion to its type, and the store. Codes
-// of 8 bits are finished and stored four vectors at a time.
+// The end of an epilogue: the destination's scale and zero point, the conversion to its type, and the store.
+// Codes of 8 bits are finished and stored four vectors at a time.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>

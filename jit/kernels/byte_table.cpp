@@ -14,7 +14,7 @@ namespace octet::impl::jit {
 namespace {
 
 constexpr int part = 16;               // entries that one shuffle looks up
-constexpr int parts = 256 / part;      // of the table
+constexpr int parts = 256 / part;      // parts of the table
 constexpr int vectors_in_flight = 4;   // hides the latency of permutes
 constexpr int vectors_of_shuffles = 2; // more would need more registers
 
@@ -31,7 +31,7 @@ private:
     void tail();
 
     const byte_table_spec spec_;
-    std::vector<vec> table_; ///< where registers suffice
+    std::vector<vec> table_; ///< the table, if registers suffice
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_table = rdx, reg_columns = rcx, reg_rows = r9;
     const Xbyak::Reg64 reg_row_src = rbx, reg_row_dst = rbp, reg_entry = rax;
@@ -66,7 +66,8 @@ void byte_table_kernel::generate() {
     dec(reg_rows);
     jnz(next, T_NEAR);
     if (spec_.is_nontemporal)
-        sfence(); // other threads see these stores as they see others
+        // Orders the non-temporal stores before later ones: without it other threads may see them late.
+        sfence();
     postamble();
 }
 

@@ -1,4 +1,4 @@
-// Which tiles the registers hold, and what memory a call takes.
+// Chooses the tiles that the registers hold, and computes the memory that a call takes.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/depthwise.hpp"
 
@@ -9,7 +9,7 @@ namespace octet::impl::jit {
 namespace {
 
 constexpr int largest_tile = 20;      // accumulators; more gain little and leave no registers for weights
-constexpr int largest_wide_tile = 24; // of several blocks, whose weights are operands in memory
+constexpr int largest_wide_tile = 24; // accumulators of several blocks: their weights are operands in memory
 
 } // namespace
 

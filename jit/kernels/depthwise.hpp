@@ -7,7 +7,7 @@
 //
 //   c0p0 c0p1 c0p2 c0p3 | c1p0 c1p1 c1p2 c1p3 | … | c15p0 c15p1 c15p2 c15p3
 //
-// which every output of the tile that has taps there multiplies by its packed weights:
+// Every output of the tile that has taps there multiplies them by its packed weights:
 //
 //   acc(r, c) = initial + Σ over patches of
 //               dot4(quad(patch row, position of c's patch), weights(phase of r and c, patch))
@@ -49,9 +49,9 @@ struct depthwise_spec {
     bool sums_source = false;       ///< weights have zero points
     tap_patches patches;
     tap_axis column_taps;
-    int rows = 1;        ///< of a tile: the phases of rows, or fewer
-    int rest_rows = 0;   ///< of a last line's tiles, where an image has one with fewer rows
-    int blocks = 1;      ///< of 16 channels that a tile covers: 1, 2 or 4, see max_tile_blocks
+    int rows = 1;        ///< rows of a tile: the phases of rows, or fewer
+    int rest_rows = 0;   ///< rows of a last line's tiles, if the image leaves it fewer
+    int blocks = 1;      ///< blocks of 16 channels that a tile covers: 1, 2 or 4, see max_tile_blocks
     int valid = 16;      ///< channels of a block; fewer than 16 for a last block alone
     bool slides = false; ///< tiles are as wide as the kernel, the last one is a run by itself: `can_slide`
     std::int64_t pixel_stride = 0;                          ///< bytes between neighbouring source columns
@@ -74,9 +74,9 @@ struct depthwise_args {
     const std::uint32_t *params; ///< parameter vectors of the first block
     void *dst;                   ///< first output and channel
     const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
-    void *scratch;               ///< of `scratch_bytes`, aligned to 64
+    void *scratch;               ///< `scratch_bytes` bytes, aligned to 64
     std::int64_t groups;
-    std::int64_t lines;     ///< of `rows` rows
+    std::int64_t lines;     ///< lines, each of `rows` rows
     std::int64_t rest_line; ///< 1 if a line of `rest_rows` follows, else 0
 };
 

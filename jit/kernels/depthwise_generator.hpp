@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What emits the depthwise kernel (depthwise.hpp): tiles and their sums are in depthwise_generator.cpp, quads of source codes in
-// depthwise_quads.cpp.
+// The generator of the depthwise kernel (depthwise.hpp): tiles and their sums are in depthwise_generator.cpp,
+// quads of source codes in depthwise_quads.cpp.
 
 #include <vector>
 
@@ -64,7 +64,7 @@ private:
     }
     int widest_tile() const; ///< columns
     int accumulators(int columns) const { return rows_ * columns * vectors(); }
-    int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< of a block
+    int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< bytes per block
     Xbyak::Address weights_at(dim_t tap_vector, int vector);
     Xbyak::Address initial_at(int vector, int offset = 0);
     std::uint32_t used_taps(int row, int column, int patch_row, int patch_column) const;
@@ -76,12 +76,13 @@ private:
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
     int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
-    int rows_ = 0,
-        columns_ = 0; ///< of the tile that is emitted; where tiles slide, as many columns as the kernel
+    /// Size of the tile that is emitted; a tile that slides has as many columns as the kernel.
+    int rows_ = 0, columns_ = 0;
     std::vector<vec> acc_, sums_;
-    std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
-    std::vector<vec> weights_; ///< of a block, if there are registers for them
-    vec order_;                ///< of the permutation that makes quads, with 16 lanes
+    /// One vector for each quad of a position; the registers behind them are scratch.
+    std::vector<vec> quads_;
+    std::vector<vec> weights_; ///< the weights of a block, if there are registers for them
+    vec order_;                ///< the permutation that makes quads, with 16 lanes
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_rows[4] = {rbx, r12, r13, r14};

@@ -1,5 +1,5 @@
-// The quads of the depthwise kernel: the pixels of a patch of taps, each with its channels side by side, become one vector
-// with the four codes of each channel together.
+// The quads of the depthwise kernel: the pixels of a patch of taps, each with its channels side by side,
+// become one vector with the four codes of each channel together.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/depthwise_generator.hpp"
 
@@ -15,8 +15,8 @@ using Xbyak::Zmm;
 /// Pixels of a patch whose first one lies `position` columns from the tile's first.
 void depthwise_kernel::gather(const tile_run &run, dim_t position, int patch_row) {
     const patch_axis &columns = spec_.patches.columns;
-    std::vector<RegExp>
-        pixels; // those of columns that no tap uses repeat the first, or are left out at the end
+    // For columns that no tap uses, the first pixel is repeated, or nothing is appended at the end.
+    std::vector<RegExp> pixels;
     bool has_source = false, has_padding = false;
     const auto rows = static_cast<int>(used_rows(patch_row));
     for (int e = 0; e < rows; e++)

@@ -87,7 +87,8 @@ void pair_tables_kernel::generate() {
     dec(reg_rows);
     jnz(next, T_NEAR);
     if (spec_.is_nontemporal)
-        sfence(); // other threads see these stores as they see others
+        // Orders the non-temporal stores before later ones: without it other threads may see them late.
+        sfence();
     postamble();
 }
 

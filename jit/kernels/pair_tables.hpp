@@ -19,15 +19,15 @@ namespace octet::impl::jit {
 
 /// By bytes of the source. Integer parts are s8; two of x, of one sign, together cover 9 bits.
 struct pair_tables {
-    alignas(64) std::uint8_t carry_from[256], second[256], first[256]; ///< of x
-    alignas(64) std::uint8_t rank[256], rest[256];                     ///< of y
+    alignas(64) std::uint8_t carry_from[256], second[256], first[256]; ///< tables of x
+    alignas(64) std::uint8_t rank[256], rest[256];                     ///< tables of y
 };
 
 struct pair_tables_spec {
     instruction_set isa;
     bool has_first = false;      ///< else `first` is 0
     bool is_unsigned = false;    ///< dst's codes are s8 sums plus 128
-    int low = -128, high = 127;  ///< of the s8 sums
+    int low = -128, high = 127;  ///< bounds of the s8 sums
     bool is_nontemporal = false; ///< wants rows of dst that begin at cache lines
 };
 

@@ -21,7 +21,7 @@ struct pool_spec {
     instruction_set isa;
     pooling_form form = pooling_form::maximum;
     bool is_signed = false;
-    int vectors = 1;         ///< of 8-bit lanes (maximum) or of 32-bit lanes
+    int vectors = 1;         ///< vectors per step, of 8-bit lanes (maximum) or 32-bit lanes
     int tail = 1;            ///< valid lanes of the last vector
     int low = 0, high = 255; ///< maximum: clamps the codes
 };

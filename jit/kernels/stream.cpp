@@ -86,7 +86,8 @@ void stream_kernel::generate() {
     dec(reg_rows);
     jnz(next, T_NEAR);
     if (spec_.stores_past_caches)
-        sfence(); // other threads see these stores as they see others
+        // Orders the non-temporal stores before later ones: without it other threads may see them late.
+        sfence();
     postamble();
 }
 

@@ -18,10 +18,10 @@ int stream_vectors(const stream_spec &spec, const epilogue_plan &plan);
 struct stream_args {
     const void *src[max_stream_sources]; ///< first element of the first row
     void *dst;
-    const std::uint32_t *program_params; ///< of the program, first block
-    const std::uint32_t *params;         ///< of the epilogue, first block
+    const std::uint32_t *program_params; ///< parameter vectors of the program, first block
+    const std::uint32_t *params;         ///< parameter vectors of the epilogue, first block
     const void *const *full;             ///< as dot_args
-    const void *table;                   ///< of code_table
+    const void *table;                   ///< the table of code_table
     std::int64_t rows;
     std::int64_t groups;                       ///< per row
     std::int64_t has_rest;                     ///< whether rows end with the rest

@@ -2,8 +2,8 @@
 
 // The programs of the stream kernel: what happens to one element of every source before the epilogue. A
 // program works on a stack of vectors: `load` pushes, unary steps change the top, binary ones replace the two
-// topmost by one. Numbers come as parameter vectors, laid out as those of the epilogue: per block of 16 columns 64 bytes
-// each. If nothing varies along a row there is one block, of equal numbers.
+// topmost by one. Numbers come as parameter vectors, laid out as those of the epilogue: per block of 16
+// columns 64 bytes each. If nothing varies along a row there is one block, of equal numbers.
 
 #include <cstdint>
 #include <string>
@@ -41,9 +41,9 @@ enum class stream_op {
     add_pair,        ///< s32: lower + top, wrapping; and so on
     subtract_pair,
     multiply_pair,
-    multiply_pair_s16, ///< of s16 lanes, the top's with upper words of 0
-    code_sum_pair, ///< of 8-bit codes (epilogue/code_sum.hpp), whose parameter vectors start at `operand`; and with
-    code_sum_away_pair, ///< ties away from zero
+    multiply_pair_s16,  ///< s16 lanes; the upper words of the top are 0
+    code_sum_pair,      ///< sum of 8-bit codes (epilogue/code_sum.hpp); parameter vectors start at `operand`
+    code_sum_away_pair, ///< the same with ties away from zero
     multiply_high_pair, ///< SRDHM; one of both is not negative
     divide_by_pot_pair, ///< lower / 2^top, ties away from zero
     multiply_add_pair,  ///< f32: lower * p + top, fused
@@ -73,8 +73,8 @@ struct stream_spec {
     instruction_set isa;
     std::vector<stream_source> sources;
     stream_program program;
-    epilogue_stage value = epilogue_stage::f32_value; ///< what the program ends in
-    int program_params = 0;                           ///< of the program
+    epilogue_stage value = epilogue_stage::f32_value; ///< stage of the program's result
+    int program_params = 0;                           ///< parameter vectors of the program
     bool varies_in_row = false;      ///< parameter vectors of program and epilogue go on with the columns
     int vectors = 4;                 ///< in flight; see stream_vectors
     int rest = 0;                    ///< columns of a row beyond whole groups of `vectors`

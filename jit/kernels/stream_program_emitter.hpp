@@ -13,7 +13,7 @@ namespace octet::impl::jit {
 struct stream_operands {
     const Xbyak::Reg64 *src; ///< per source: its first element of the group
     const Xbyak::Reg64 &program_params, &scratch;
-    const Xbyak::Address table; ///< where the table's address is
+    const Xbyak::Address table; ///< holds the address of the table
     bool prefetches_wide;       ///< reading takes longer than writing
 };
 

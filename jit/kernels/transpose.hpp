@@ -16,7 +16,7 @@ struct transpose_args {
     const void *src;
     void *dst;
     std::int64_t src_stride, dst_stride; ///< bytes between rows of src, between rows of dst
-    std::int64_t steps;                  ///< of `elements_per_part` columns
+    std::int64_t steps;                  ///< steps of `elements_per_part` columns
     std::int64_t ahead;                  ///< bytes from what is read to what is prefetched
 };
 
@@ -28,7 +28,7 @@ constexpr int transpose_line_steps = 4; ///< steps that read whole lines, and pr
 struct transpose_spec {
     instruction_set isa;
     int element_bytes;
-    int parts;           ///< of rows, up to those of a vector
+    int parts;           ///< parts of rows, at most those of a vector
     bool is_nontemporal; ///< whole aligned vectors are stored past the caches
 };
 

@@ -22,7 +22,7 @@ enum class code_rounding { half_up, half_away, half_even, towards_zero };
 struct code_resampling_spec {
     instruction_set isa;
     bool is_signed = false;
-    bool prefetches = false; ///< what `to_next_line` points to
+    bool prefetches = false; ///< prefetches the line that `to_next_line` leads to
     bool streams = false;    ///< non-temporal stores, of whole vectors, aligned
     code_rounding rounding = code_rounding::half_up;
     /// Weights of the lines add up to 1 << line_bits, at least 2; those of columns to 1 << column_bits.
@@ -56,7 +56,7 @@ struct code_resampling_args {
     const void *low_line, *high_line; ///< first channel of the first element
     std::uint32_t low_weight, high_weight;
     const code_run *runs;
-    std::int64_t count; ///< of runs
+    std::int64_t count; ///< number of runs
     const code_weights *weights;
     void *dst;
     std::int64_t dst_step;     ///< bytes between positions

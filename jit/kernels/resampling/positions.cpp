@@ -14,7 +14,7 @@ namespace octet::impl::jit {
 
 namespace {
 
-constexpr int weight_bits = 20; ///< of a product of two 10-bit weights
+constexpr int weight_bits = 20; ///< bits of a product of two 10-bit weights
 
 const char *name_of(resampling_form form) {
     constexpr const char *names[] = {"copy",          "nearest",   "fused",    "fixed_half_away",

@@ -28,11 +28,11 @@ enum class resampling_form {
 struct resampling_spec {
     instruction_set isa;
     resampling_form form = resampling_form::nearest;
-    data_type type = data_type::u8; ///< of the source
+    data_type type = data_type::u8; ///< type of the source
     bool has_two_lines = false;     ///< interpolates between two source lines
-    bool is_final = false;   ///< what comes out of the form is f32 and the result: there is no epilogue
-    bool streams = false;    ///< non-temporal stores, aligned: of a copy or of final results
-    bool prefetches = false; ///< what `to_next_line` points to
+    bool is_final = false;          ///< the form's f32 values are the result: there is no epilogue
+    bool streams = false;           ///< non-temporal stores, aligned: of a copy or of final results
+    bool prefetches = false;        ///< prefetches the line that `to_next_line` leads to
     int vectors = 1;
     int tail = 1; ///< valid lanes of the last vector; bytes for copy
 };

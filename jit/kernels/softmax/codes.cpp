@@ -16,7 +16,7 @@ namespace {
 
 constexpr int block = 64;            // results that one byte permute looks up
 constexpr int part = 16;             // and one shuffle
-constexpr int parts_of_half = 8;     // of the distances whose bit 7 is equal
+constexpr int parts_of_half = 8;     // parts of the distances whose bit 7 is equal
 constexpr int vectors_in_flight = 4; // hides the latency of permutes
 
 class softmax_codes_kernel : public generated<const softmax_codes_args> {
@@ -37,7 +37,7 @@ private:
     void bytes();
 
     const softmax_codes_spec spec_;
-    std::vector<vec> tables_; ///< of byte permutes
+    std::vector<vec> tables_; ///< operands of byte permutes
     vec highest_, offset_, number_, rounding_, shift_, limit_;
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_row = rdx, reg_exponentials = r9, reg_rows = r10;
@@ -133,7 +133,7 @@ void softmax_codes_kernel::four_results(const vec &to, int first) {
     vpackssdw(c, c, d);
     vpminsw(to, to, limit_);
     vpminsw(c, c, limit_);
-    vpackuswb(to, to, c); // what overflowed is negative and becomes 0
+    vpackuswb(to, to, c); // numbers that overflowed are negative and become 0
     move(b, quarters_order());
     permute_dwords(to, b, to);
 }

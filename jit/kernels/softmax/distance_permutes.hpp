@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A number for each distance of a code from its row's maximum, looked up by permutes of bytes: what the kernels of results
-// (codes.hpp) and of sums (sums.hpp) share.
+// A number for each distance of a code from its row's maximum, looked up by permutes of bytes: what the
+// kernels of results (codes.hpp) and of sums (sums.hpp) share.
 
 #include <vector>
 

@@ -42,7 +42,7 @@ private:
 
     const softmax_f32_spec spec_;
     vec highest_, reciprocal_;
-    std::vector<vec> sums_; ///< of the 16 lanes
+    std::vector<vec> sums_; ///< sums of the 16 lanes
     std::vector<vec> factors_;
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_rows = r10, reg_groups = rcx;

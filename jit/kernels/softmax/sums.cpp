@@ -1,4 +1,5 @@
-// What both kernels share comes first: maxima of rows and tables in registers. Then each framework's order of additions.
+// The common part of both kernels comes first: maxima of rows and tables in registers. Then each framework's
+// order of additions.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/softmax/sums.hpp"
 
@@ -46,7 +47,7 @@ protected:
 
     const Xbyak::Reg64 reg_src = rsi, reg_numbers = rdx, reg_terms = rcx, reg_rows = r10, reg_columns = r9;
     const Xbyak::Reg64 reg_at = r8, reg_valid = rax, reg_step = rbx;
-    const Xbyak::Reg64 reg_dst = rbp, reg_to_dst = r12; ///< of the row, from src to dst
+    const Xbyak::Reg64 reg_dst = rbp, reg_to_dst = r12; ///< the row in dst, and the distance from src to dst
     // While these are in use, no masks of the emitter are; its tail mask is not set.
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };
@@ -318,7 +319,8 @@ void softmax_real_sums_kernel::generate() {
     postamble();
 }
 
-/// Where there are less rows, the last one is there several times. Goes on to the next 16.
+/// Writes the pointers of the next 16 rows and advances to those behind them. If fewer are left, the last row
+/// is there several times.
 void softmax_real_sums_kernel::find_rows() {
     for (int r = 0; r < rows; r++) {
         mov(field(reg_work, &softmax_sums_work::src, r), reg_src);
@@ -333,7 +335,7 @@ void softmax_real_sums_kernel::find_rows() {
 }
 
 void softmax_real_sums_kernel::sums() {
-    std::vector<std::uint32_t> lowest_byte; // of each dword, in all of its bytes
+    std::vector<std::uint32_t> lowest_byte; // the lowest byte of each dword, in all of its bytes
     for (std::uint32_t d = 0; d < 16; d++)
         lowest_byte.push_back(d % 4 * 0x04040404u);
     move(highest_, field(reg_numbers, &softmax_code_rows::highest));

@@ -34,12 +34,12 @@ struct softmax_sums_work {
 };
 
 struct softmax_sums_args {
-    const void *src, *dst;      ///< what softmax_codes will write is prefetched
+    const void *src, *dst;      ///< dst is only prefetched: softmax_codes will write it
     softmax_code_rows *numbers; ///< gets all of them
     const softmax_terms *terms;
     std::int64_t rows, columns;
     std::int64_t src_step, dst_step; ///< bytes from row to row
-    softmax_sums_work *work;         ///< of sums with an order
+    softmax_sums_work *work;         ///< for sums with an order
 };
 
 /// Sums, and their reciprocals as TFLite computes them: avx512_vnni, less than 2^13 columns. Counts zeros by
