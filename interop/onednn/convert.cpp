@@ -207,7 +207,7 @@ void append_common(std::vector<dimension> &out, std::vector<std::pair<dim_t, dim
                 piece = {piece.first / size, piece.second * size};
         }
     }
-    for (auto *list : {&a, &b}) // what is left has size 1
+    for (auto *list : {&a, &b}) // only factors of size 1 may be left
         for (const auto &piece : *list)
             if (piece.first != 1)
                 refuse(status::invalid_arguments, "reorder: dimensions differ");

@@ -1,4 +1,5 @@
-// A function for each of oneDNN's descriptors shows what it has; who asks for tensors and who for parameters are its visitors.
+// A function for each of oneDNN's descriptors shows what it has; who asks for tensors and who for parameters
+// are its visitors.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/op_descs.hpp"
 
@@ -51,8 +52,8 @@ private:
     std::string &bytes_;
 };
 
-// A function per descriptor shows a visitor its tensors, each with the argument that it is, and its parameters. Of operations that
-// Octet lacks only the tensors.
+// A function per descriptor shows a visitor its tensors, each with the argument that it is, and its
+// parameters. Of operations that Octet lacks only the tensors.
 
 template <typename V, typename Desc> void describe_products(V &v, const Desc &d) {
     v.add(DNNL_ARG_SRC, d.src_desc);

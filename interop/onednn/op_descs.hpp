@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Requests of clients, with oneDNN's operation descriptors, which they pass as `const void *`: their kind, their size, and
-// every tensor in them. Complete, not only for what Octet has: liboctet_dnnl must find weights that Octet has packed in any of
-// them.
+// Requests of clients, with oneDNN's operation descriptors, which they pass as `const void *`: their kind,
+// their size, and every tensor in them. Complete, not only for what Octet has: liboctet_dnnl must find
+// weights that Octet has packed in any of them.
 
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace octet::onednn {
 
-/// What was asked for: an operation descriptor, or the parameters of a reorder, sum or concat, which have none. Points
-/// to the client's own.
+/// A client's request: an operation descriptor, or the parameters of a reorder, sum or concat, which have no
+/// descriptor. Points to the client's own.
 struct request {
     dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
     const void *op_desc = nullptr; ///< null for reorder, sum, concat
@@ -42,8 +42,8 @@ dnnl_query_t op_desc_query(dnnl_primitive_kind_t kind);
 /// Forward or backward, which follows the kind in all descriptors but those of a few operations: `undef` for these.
 dnnl_prop_kind_t prop_kind_of(dnnl_primitive_kind_t kind, const_dnnl_op_desc_t op_desc);
 
-/// Every tensor of a request that is not absent, the source first. Those of backward passes and of operations that Octet
-/// lacks have argument 0.
+/// Every tensor of a request that is not absent, the source first. Those of backward passes and of operations
+/// that Octet lacks have argument 0.
 std::vector<named_tensor> tensors_of(const request &r);
 
 /// Appends bytes that are equal for equal parameters: what an operation has besides tensors and attributes.

@@ -1,9 +1,10 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Octet's packed weights in oneDNN's dnnl_memory_desc_t, so that the real library can size, allocate, compare and copy them
-// without knowing what they are. Its kind `rnn_packed` is the one layout with a size of its own that nothing of oneDNN
-// converts or pads. It is written twice: into the union, which the real library reads, and into the reserved bytes of
-// `extra`, which survive clients that rebuild descriptors by hand and are what counts here.
+// Octet's packed weights in oneDNN's dnnl_memory_desc_t, so that the real library can size, allocate, compare
+// and copy them without knowing what they are. Its kind `rnn_packed` is the one layout with a size of its own
+// that nothing of oneDNN converts or pads. It is written twice: into the union, which the real library reads,
+// and into the reserved bytes of `extra`, which survive clients that rebuild descriptors by hand and are what
+// counts here.
 
 #include "octet/compat/dnnl_types.h"
 

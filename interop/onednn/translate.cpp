@@ -23,8 +23,8 @@ memory::dims spatial(const dnnl_dims_t values, const dnnl_memory_desc_t &tensor)
 
 normalization_flags flags_of(unsigned flags) { return static_cast<normalization_flags>(flags); }
 
-/// The primitive descriptor of an operation. Its descriptor is given in braces, which are read from left to right, so that the first
-/// wrong parameter is the one that is named.
+/// The primitive descriptor of an operation. Its descriptor is given in braces, which are read from left to
+/// right, so that the first wrong parameter is the one that is named.
 template <typename Op> primitive_desc made(const typename Op::desc &d, const primitive_attr &attr) {
     return typename Op::primitive_desc(d, attr, cpu());
 }

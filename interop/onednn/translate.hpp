@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The one translation of oneDNN's operations to Octet's, for clients that are compiled against Octet's header and for those
-// that liboctet_dnnl stands in front of.
+// The one translation of oneDNN's operations to Octet's, for clients that are compiled against Octet's header
+// and for those that liboctet_dnnl stands in front of.
 
 #include "octet/octet.hpp"
 #include "onednn/op_descs.hpp"

@@ -1,5 +1,6 @@
-// A network is made for each part before it is claimed, since only now ONNX Runtime can still run it otherwise. Where that
-// fails, each group of the part is tried by itself: those that fail are left, and parts are formed anew.
+// A network is made for each part before it is claimed, since only now ONNX Runtime can still run it
+// otherwise. Where that fails, each group of the part is tried by itself: those that fail are left, and parts
+// are formed anew.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/claims.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Which group each node is in, by the group's first node.
+/// Groups of nodes. A group is named by its first node.
 class partition {
 public:
     explicit partition(std::size_t count) : first_(count) { std::iota(first_.begin(), first_.end(), 0); }
@@ -69,8 +70,9 @@ bool is_signed_pair(const graph &g, const value &codes, int reader) {
            g.nodes[at(reader)].op == "DequantizeLinear";
 }
 
-/// What ONNX Runtime makes of an operator between codes depends on who reads its result, and Octet does not see the readers outside of
-/// a part. Why it would compute something else therefore; empty where it would not.
+/// Returns why ONNX Runtime would compute another result if Octet took this value's producer; empty if it
+/// would not. What an operator between codes becomes in ONNX Runtime depends on the readers of its result,
+/// and Octet does not see the readers outside of a part.
 std::string why_readers_matter(const graph &g, const value &v) {
     const auto count = [&](const auto &kind) {
         return std::count_if(v.consumers.begin(), v.consumers.end(),
@@ -84,8 +86,8 @@ std::string why_readers_matter(const graph &g, const value &v) {
     const auto outside = count(is_foreign);
     if (is_code(v.type) || outside == 0)
         return "";
-    // The bias of an operator is quantized that one QuantizeLinear reads, after Relu or Clip at most; other readers count as little as an
-    // output of the graph.
+    // The bias of an operator is quantized that one QuantizeLinear reads, after Relu or Clip at most; other
+    // readers count as little as an output of the graph.
     if (count([&](const node &n) { return n.op == "QuantizeLinear" || is_limit(n); }) != 0)
         return "what it computes is quantized, and read by an operator that Octet lacks; by itself it would "
                "get a quantized bias";
@@ -114,8 +116,8 @@ template <typename T> T attribute_of(const model::node &n, const char *name, T f
     return value ? *value : fallback;
 }
 
-/// Whether ONNX Runtime sums up a product with a matrix that it does not pack in an order that Octet lacks: with one column,
-/// or with one row where it is transposed or multiplied by a factor.
+/// Whether ONNX Runtime sums up a product with a matrix that it does not pack in an order that Octet lacks:
+/// with one column, or with one row where it is transposed or multiplied by a factor.
 bool has_other_order(const model::node &n, const model::tensor &a, const model::tensor &b) {
     const auto is_transposed = [&](const char *name) { return attribute_of<std::int64_t>(n, name, 0) != 0; };
     const auto size = [](const model::tensor &t, bool is_last) {
@@ -354,7 +356,8 @@ std::vector<int> groups_of(const graph &g) {
             if (!is_foreign(g.nodes[at(reader)]) && (!may_be_border || is_signed_pair(g, v, reader)))
                 groups.join(v.producer, reader);
     }
-    // What ONNX Runtime makes of weights alone in codes depends on who else reads their codes and scales.
+    // Weights without other operands in codes become something else in ONNX Runtime if other nodes read their
+    // codes and scales, so all these readers stay together.
     for (std::size_t i = 0; i < g.nodes.size(); i++)
         if (const node *const weights = weights_alone_in_codes(g, g.nodes[i]))
             for (std::size_t k = 0; k < std::min<std::size_t>(weights->inputs.size(), 2); k++)
@@ -412,8 +415,8 @@ private:
     std::map<int, std::vector<int>> members_;
 };
 
-/// How often a path to a node has changed sides, at most; equal in a claimed group. What lies on a path between two nodes of
-/// one depth has their side.
+/// How often a path to a node has changed sides, at most; equal in a claimed group. What lies on a path
+/// between two nodes of one depth has their side.
 std::vector<int> depths_of(const graph &g, const std::vector<int> &groups, const std::vector<bool> &claimed) {
     std::vector<int> depth(g.nodes.size()), of_group(g.nodes.size());
     for (bool has_changed = true; has_changed;) {

@@ -1,5 +1,6 @@
-// A compiled model names its plan's file and that file's first bytes, which hold the checksum of all that follows; so a plan that
-// is replaced by another model's is found out. Files of the cache have names of their graphs' contents.
+// A compiled model names its plan's file and that file's first bytes, which hold the checksum of all that
+// follows; so a plan that is replaced by another model's is found out. Files of the cache have names of their
+// graphs' contents.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/compiled.hpp"
 
@@ -26,7 +27,7 @@ std::string hex(const std::uint8_t *bytes, std::size_t size) {
     return text;
 }
 
-/// What tells a plan from every other: its header, with checksum and sizes.
+/// Bytes that tell a plan from every other: its header, with checksum and sizes.
 constexpr std::size_t mark_bytes = 32;
 std::string mark_of(const std::uint8_t *bytes, std::size_t size) {
     return size < mark_bytes ? "" : hex(bytes, mark_bytes);
@@ -145,7 +146,7 @@ std::string key_of(const model::graph &g, const session_settings &settings) {
     for (const model::tensor &t : g.tensors) {
         d.put(t.name);
         d.put(static_cast<int>(t.type));
-        d.put(t.foreign_type); // of integers: their sums wrap, or must not
+        d.put(t.foreign_type); // integers' sums wrap, or must not
         d.put(t.dims);
         d.put(t.dim_names);
         d.put(t.is_constant);

@@ -1,4 +1,5 @@
-// Counts of what ONNX Runtime would run follow from its graph, so that a plan from the cache is judged as the one that it was.
+// Counts of what ONNX Runtime would run follow from its graph, so that a plan from the cache is judged as the
+// one that it was.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/cost.hpp"
 

@@ -11,16 +11,18 @@
 
 namespace octet::onnxruntime {
 
-/// A run of a part, counted as plans count: coefficients rank, and no byte depends on them. They are nanoseconds of models of one
-/// group between two operators that Octet lacks (doc/onnxruntime.md), on a core of 4 GHz.
+/// A run of a part, counted as plans count: coefficients rank, and no byte depends on them. They are
+/// nanoseconds of models of one group between two operators that Octet lacks (doc/onnxruntime.md), on a core
+/// of 4 GHz.
 struct run_cost {
-    /// What the call costs: a context is found, tensors are bound. Copies into another order of dimensions do not count, since
-    /// ONNX Runtime makes them, too, and around each convolution.
+    /// Cost of the call: a context is found, tensors are bound. Copies into another order of dimensions do
+    /// not count, since ONNX Runtime makes them, too, and around each convolution.
     static constexpr double border = 680;
 
-    std::int64_t kernels = 0;  ///< that ONNX Runtime would run: an operator and the pairs beside it are one
-    std::int64_t products = 0; ///< of codes, among them
-    std::int64_t elements = 0; ///< that all write
+    /// Kernels that ONNX Runtime would run: an operator and the pairs beside it are one.
+    std::int64_t kernels = 0;
+    std::int64_t products = 0; ///< those among them that multiply codes
+    std::int64_t elements = 0; ///< elements that all of them write
 
     double saved() const {
         constexpr double per_kernel = 110, per_product = 520, per_element = 0.03;

@@ -1,5 +1,5 @@
-// ONNX Runtime has run its transformers of level 1 by now: constants are folded, attributes spelled out, operators of pairs
-// still float.
+// ONNX Runtime has run its transformers of level 1 by now: constants are folded, attributes spelled out,
+// operators of pairs still float.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/graph.hpp"
 

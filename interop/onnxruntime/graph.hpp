@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A graph of ONNX Runtime's as values: what claims are decided on, and what networks are made of. Everything is asked for once.
+// A graph of ONNX Runtime's as values: what claims are decided on, and what networks are made of. Everything
+// is asked for once.
 
 #include <cstdint>
 #include <map>
@@ -15,15 +16,15 @@ namespace octet::onnxruntime {
 /// A tensor between nodes, an input or a constant.
 struct value {
     std::string name;
-    int type = element::none; ///< of `element`; none: no tensor
+    int type = element::none; ///< an `element`; none: no tensor
     bool has_shape = false;
     std::vector<std::int64_t> dims;      ///< -1: open
-    std::vector<std::string> dim_names;  ///< of open dimensions, where they have one
-    const ort_value *constant = nullptr; ///< of this graph
+    std::vector<std::string> dim_names;  ///< names of open dimensions, "" if they have none
+    const ort_value *constant = nullptr; ///< a constant of this graph
     int producer = -1;              ///< node that writes it; -1: an input, a constant, or the outer graph's
     std::vector<int> consumers;     ///< nodes that read it, through graphs inside them, too
-    bool is_outer_constant = false; ///< of a graph around this one
-    bool is_output = false;         ///< of the graph
+    bool is_outer_constant = false; ///< belongs to a graph around this one
+    bool is_output = false;         ///< is an output of the graph
 };
 
 struct node {
@@ -39,7 +40,7 @@ struct node {
 struct graph {
     std::vector<value> values;
     std::vector<node> nodes; ///< each behind those whose values it reads
-    std::int64_t opset = 0;  ///< of the standard's operators
+    std::int64_t opset = 0;  ///< version of the standard's operators
 };
 
 /// Throws octet::error.
@@ -62,7 +63,8 @@ selection select(const graph &g, std::vector<int> nodes);
 /// `model::borrowed`).
 enum class constants { copied, borrowed };
 
-/// A network of them as Octet has it; the number of a node is its place in `g`. Inputs have `input_dims`. Throws octet::error.
+/// A network of them as Octet has it; the number of a node is its place in `g`. Inputs have `input_dims`.
+/// Throws octet::error.
 model::graph network_of(const runtime &ort, const graph &g, const selection &part,
                         const std::vector<std::vector<std::int64_t>> &input_dims, constants kind);
 

@@ -1,5 +1,6 @@
-// Buffers of ONNX Runtime's are bound anew for each run: its allocator gives the same bytes to other tensors in the next. What is
-// known of tensors is asked for once, since runs of a few microseconds count. INT64 is s32 in networks, so such tensors are copied.
+// Buffers of ONNX Runtime's are bound anew for each run: its allocator gives the same bytes to other tensors
+// in the next. What is known of tensors is asked for once, since runs of a few microseconds count. INT64 is
+// s32 in networks, so such tensors are copied.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/part.hpp"
 
@@ -24,8 +25,8 @@ using dims = std::vector<std::int64_t>;
 /// Contexts that wait for the next run; one that more runs at once needed is released.
 constexpr std::size_t most_idle = 16;
 
-/// Sizes at which a network with open dimensions has to work before it is claimed: the first dimension of an input, and others.
-/// What a network does not run at one of these does not say that it runs at none.
+/// Sizes at which a network with open dimensions has to work before it is claimed: the first dimension of an
+/// input, and others. A node may fail at one of these sizes and still run at others.
 struct trial {
     std::int64_t first, others;
 };
@@ -104,8 +105,8 @@ network_options options_of(const session_settings &settings) {
     return options;
 }
 
-/// Tells the thread sanitizer what ONNX Runtime's loops guarantee, since it is not instrumented: what was written before the loop is
-/// seen in its tasks, and what they write after the loop.
+/// Tells the thread sanitizer what ONNX Runtime's loops guarantee, since it is not instrumented: what was
+/// written before the loop is seen in its tasks, and what they write after the loop.
 class ordered_task {
 public:
 #ifdef __SANITIZE_THREAD__
@@ -307,8 +308,8 @@ void part::give_back(idle_context c) const {
     }
 }
 
-/// Whether to ask for the session's threads. One whose threads have never come may have a single one, or its others were late:
-/// it gets Octet's own, and is asked now and then.
+/// Whether to ask for the session's threads. One whose threads have never come may have a single one, or its
+/// others were late: it gets Octet's own, and is asked now and then.
 bool part::borrows_threads() const {
     constexpr unsigned first_runs = 4, runs_between = 32;
     if (!may_borrow_threads_ || has_lenders_)
@@ -317,8 +318,9 @@ bool part::borrows_threads() const {
     return runs < first_runs || runs % runs_between == 0;
 }
 
-/// Waiting threads of the session help a run: ONNX Runtime calls tasks on its own threads, in an order and a number of its own, and
-/// whoever is first works, the others serve. Without lenders the loops of this thread are its own. Returns whether one came.
+/// Waiting threads of the session help a run: ONNX Runtime calls tasks on its own threads, in an order and a
+/// number of its own, and whoever is first works, the others serve. Without lenders the loops of this thread
+/// are its own. Returns whether one came.
 bool part::run_on_loan(ort_kernel_context *context, idle_context &c, int threads, bool has_lenders) const {
     struct shared_run {
         network &net;
@@ -358,8 +360,9 @@ bool part::run_on_loan(ort_kernel_context *context, idle_context &c, int threads
     return all.has_help;
 }
 
-/// In a session whose threads wait for other nodes, spinning, Octet's would take turns with them on the cores. The first runs tell
-/// whether the session's threads are worth handing over, which takes some microseconds.
+/// In a session whose threads wait for other nodes, spinning, Octet's would take turns with them on the
+/// cores. The first runs tell whether the session's threads are worth handing over, which takes some
+/// microseconds.
 void part::run(ort_kernel_context *context, idle_context &c) const {
     const int threads = c.net.options().threads > 0 ? c.net.options().threads : get_num_threads();
     if (threads == 1 || !c.divides_loops || !borrows_threads())
@@ -400,7 +403,7 @@ void part::compute(ort_kernel_context *context) const {
         const bool is_copied = outputs_[i].type == element::s64 || !is_aligned(results[i], y.type);
         c.written[i] = {is_copied ? nullptr : results[i], y.bytes};
     }
-    net.bind(c.read, c.written); // what an earlier run has bound is gone, and no longer read
+    net.bind(c.read, c.written); // earlier bindings are replaced and no longer read
     for (std::size_t i = 0; i < inputs_.size(); i++) {
         if (c.read[i].bytes)
             continue;

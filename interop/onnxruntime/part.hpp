@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the sizes that its inputs
-// have.
+// A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the
+// sizes that its inputs have.
 
 #include <algorithm>
 #include <atomic>
@@ -22,8 +22,8 @@
 
 namespace octet::onnxruntime {
 
-/// Whether runs are faster with the session's threads or by themselves: each way has its turns, then the one with the shortest
-/// run stays.
+/// Whether runs are faster with the session's threads or by themselves: each way has its turns, then the one
+/// with the shortest run stays.
 class faster_way {
 public:
     bool asks() const { return runs_ < 2 * turns ? runs_ % 2 == 0 : shortest_[1] < shortest_[0]; }
@@ -46,12 +46,13 @@ public:
     /// Makes the network. Throws octet::error with the reason why Octet does not run these nodes.
     part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings,
          const std::function<void(const std::string &)> &tell);
-    /// The part that node `compiled` of a compiled model in `folder` stands for. Throws octet::error where its plan cannot be
-    /// used.
+    /// The part that node `compiled` of a compiled model in `folder` stands for. Throws octet::error where
+    /// its plan cannot be used.
     part(const runtime &ort, const graph &g, int compiled, const std::string &folder,
          const session_settings &settings);
 
-    /// The nodes for which Octet refuses such a part, with the sentences of a network; none where no single node is to blame.
+    /// The nodes for which Octet refuses such a part, with the sentences of a network; none where no single
+    /// node is to blame.
     static std::map<int, std::string> refused(const runtime &ort, const graph &g, const selection &nodes);
 
     bool is_open() const { return is_open_; }                ///< has sizes that only a run tells
@@ -109,12 +110,12 @@ private:
     std::vector<int> nodes_;
     std::vector<port> inputs_, outputs_;
     bool is_open_ = false;
-    sizes fixed_; ///< of the network that contexts begin with
+    sizes fixed_; ///< sizes that contexts begin with
     std::unique_ptr<network> network_;
     bool may_borrow_threads_ = false;
     mutable std::atomic<bool> has_lenders_{false}; ///< a thread of the session's has come
     mutable std::atomic<unsigned> runs_alone_{0};  ///< before
-    mutable std::mutex mutex_;                     ///< of what follows
+    mutable std::mutex mutex_;                     ///< guards the members below
     const fork_guard at_fork_{mutex_};
     mutable std::vector<idle_context> idle_; ///< used last at the end
 };

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The tables that ONNX Runtime gets and calls: the factory, the provider of one session, what runs its parts. Each begins with
-// the version of the interface; ONNX Runtime then looks at no member that came later, but all have room for those.
+// The tables that ONNX Runtime gets and calls: the factory, the provider of one session, what runs its parts.
+// Each begins with the version of the interface; ONNX Runtime then looks at no member that came later, but
+// all have room for those.
 
 #include <cstdint>
 #include <memory>

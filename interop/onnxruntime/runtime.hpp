@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The ONNX Runtime that loaded this library: its functions by their slots, failures as octet::error one way and as a status the
-// other way.
+// The ONNX Runtime that loaded this library: its functions by their slots, failures as octet::error one way
+// and as a status the other way.
 
 #include <string>
 #include <utility>
@@ -36,7 +36,7 @@ public:
         return call(editor_api_, which, arguments...);
     }
 
-    /// What a pair of functions gives that tells a count and fills an array of it.
+    /// Returns the array of a pair of functions, of which one tells a count and the other fills an array.
     template <typename Count, typename Items, typename Of>
     auto list(Count count, Items items, const Of *of) const {
         std::size_t size = 0;

@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// ONNX Runtime's C interface as this library uses it: tables of functions that only grow, so that a function is a position
-// with a signature. None of ONNX Runtime's headers is needed. Positions and signatures are those of the public header's
-// tables, and each function has been called in ONNX Runtime 1.30.0 with an answer that was checked (interop/onnxruntime/tests).
+// ONNX Runtime's C interface as this library uses it: tables of functions that only grow, so that a function
+// is a position with a signature. None of ONNX Runtime's headers is needed. Positions and signatures are
+// those of the public header's tables, and each function has been called in ONNX Runtime 1.30.0 with an
+// answer that was checked (tests/interop/onnxruntime).
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,7 @@ struct ort_api_base {
     const char *(*version_text)();
 };
 
-/// What functions that can fail give: null, or a status to be released.
+/// Result of functions that can fail: null, or a status to be released.
 struct may_fail {};
 
 /// Position of a function in its table.
@@ -165,7 +166,7 @@ inline constexpr slot<6, may_fail(const char *op, const char *domain, const char
 
 // ---- Numbers
 
-namespace code { // of a status
+namespace code { // codes of a status
 inline constexpr int fail = 1, invalid_argument = 2, not_implemented = 9, provider_failed = 11;
 }
 
@@ -177,7 +178,7 @@ namespace attribute_kind {
 inline constexpr int integer = 1, integers = 2, real = 3, text = 5, graph = 7, tensor = 8;
 }
 
-namespace ort_compatibility { // of a compiled model with a device
+namespace ort_compatibility { // compatibility of a compiled model with a device
 inline constexpr int unknown = 0, runs = 1, does_not_run = 3;
 }
 

@@ -87,7 +87,7 @@ void pair_tables_kernel::generate() {
     dec(reg_rows);
     jnz(next, T_NEAR);
     if (spec_.is_nontemporal)
-        // Orders the non-temporal stores before later ones: without it other threads may see them late.
+        // Orders the non-temporal stores: without it another thread may see a later store first.
         sfence();
     postamble();
 }

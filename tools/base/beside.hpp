@@ -6,8 +6,9 @@
 
 namespace octet::tools {
 
-/// The path of a library, beside the command as it was built (in `built`, from the build's folder) or as it was installed.
-/// Throws octet::error, with the sentence `otherwise` on how to get it, if it is at neither place.
+/// The path of a library, beside the command as it was built (in `built`, from the build's folder) or as it
+/// was installed. Throws octet::error, with the sentence `otherwise` on how to get it, if it is at neither
+/// place.
 std::string library_beside(const std::string &name, const std::string &built, const std::string &otherwise);
 
 } // namespace octet::tools

@@ -34,8 +34,8 @@ constexpr const char *standard_output = "standard output";
 
 constexpr std::size_t most_bytes = std::numeric_limits<std::int32_t>::max();
 
-/// Waits until a pipe has a writer, for three seconds: both may have been started at once. Returns what was read by asking, a
-/// byte at most.
+/// Waits until a pipe has a writer, for three seconds: both may have been started at once. Returns what was
+/// read by asking, a byte at most.
 std::vector<std::uint8_t> wait_for_writer(const std::string &path, int file) {
     constexpr int step_ms = 10, most_steps = 300;
     for (int step = 0; step < most_steps; step++) {
@@ -75,7 +75,7 @@ public:
     input_file &operator=(const input_file &) = delete;
 
     bool is_regular() const { return S_ISREG(facts_.st_mode); }
-    /// What the file system says: 0 of a pipe.
+    /// The size in the file system; 0 for a pipe.
     std::size_t size() const { return static_cast<std::size_t>(facts_.st_size); }
 
     /// The first `most` bytes, or all.

@@ -10,14 +10,17 @@
 
 namespace octet::tools {
 
-/// All bytes of a file or a pipe, at most 2 GiB. A pipe to which nobody writes is refused after three seconds. Throws octet::error.
+/// All bytes of a file or a pipe, at most 2 GiB. A pipe to which nobody writes is refused after three
+/// seconds. Throws octet::error.
 std::vector<std::uint8_t> read_file(const std::string &path);
-/// Reads a file of which `size` bytes are allowed: a larger file is refused without being read. "FILE: has 5 bytes, but READER 4".
+/// Reads a file of which `size` bytes are allowed: a larger file is refused without being read. "FILE: has 5
+/// bytes, but READER 4".
 std::vector<std::uint8_t> read_file_of_size(const std::string &path, std::size_t size,
                                             const std::string &reader);
 
-/// A file or a pipe for results that arrive one by one, opened before the work that makes them: emptied, or written to from
-/// its end. (A file that is written as a whole is a storage::replacement.) Everything throws octet::error.
+/// A file or a pipe for results that arrive one by one, opened before the work that makes them: emptied, or
+/// written to from its end. (A file that is written as a whole is a storage::replacement.) Everything throws
+/// octet::error.
 class output_stream {
 public:
     enum class start { empty, end };

@@ -1,4 +1,4 @@
-// What objects of several commands have in common.
+// Members that the JSON of several commands has in common.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.hpp"
 

@@ -13,7 +13,7 @@
 namespace octet::tools {
 namespace {
 
-constexpr int max_threads = 4096; ///< of set_num_threads and OCTET_NUM_THREADS
+constexpr int max_threads = 4096; ///< bound of set_num_threads and OCTET_NUM_THREADS
 
 std::string not_allowed(const std::string &given, const std::string &allowed) {
     return "'" + given + "' given, allowed: " + allowed;

@@ -45,8 +45,8 @@ CLI::Validator word_of(const std::vector<std::string> &words);
 /// The words that a check allows; none if the check is another one.
 std::vector<std::string> allowed_words(const CLI::Validator &check);
 
-/// Refuses '' as the value of any option of the commands: it is a shell's variable that was not set, and an option that is taken as not
-/// given may be one that protects.
+/// Refuses '' as the value of any option of the commands: it is a shell's variable that was not set, and an
+/// option that is taken as not given may be one that protects.
 void refuse_empty_values(CLI::App &app);
 
 /// A line that says what is wrong with the arguments, and where to read on.

@@ -8,7 +8,8 @@
 namespace octet::tools {
 namespace {
 
-/// That `k` of `n` fall to one side. Of logarithms, since binomial coefficients leave the doubles at n = 1030.
+/// The probability that exactly `k` of `n` fall to one side. Computed from logarithms, since binomial
+/// coefficients leave the doubles at n = 1030.
 double exactly(std::int64_t k, std::int64_t n) {
     const auto log_factorial = [](std::int64_t i) { return std::lgamma(static_cast<double>(i) + 1); };
     return std::exp(log_factorial(n) - log_factorial(k) - log_factorial(n - k) -

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Times of repeated runs in a few numbers, and what chance alone can make of two of them. The median is what a run
-// takes; the minimum shows what it could take on a quiet machine, the percentiles what it takes on this one when something
-// else runs.
+// Times of repeated runs in a few numbers, and what chance alone can make of two of them. The median is what
+// a run takes; the minimum shows what it could take on a quiet machine, the percentiles what it takes on this
+// one when something else runs.
 
 #include <cstdint>
 #include <vector>

@@ -42,9 +42,9 @@ const std::vector<std::string> key_columns = {"table", "name", "threads", "cache
 
 /// All that a file says of one row.
 struct row_times {
-    std::vector<std::string> key; ///< of `key_columns`
+    std::vector<std::string> key; ///< values of `key_columns`
     std::vector<double> times;
-    double low = 0, high = 0; ///< of the only time
+    double low = 0, high = 0; ///< the only time
 };
 
 /// The interval in which the median of a row lies.
@@ -109,7 +109,7 @@ std::string name_of(const std::vector<std::string> &key) {
     return name;
 }
 
-/// Where one file tells rows apart by what the other one leaves out, pairs would be arbitrary.
+/// Throws if a column that only one file has tells its rows apart: pairs would be arbitrary.
 void require_one_value(const csv_table &file, const std::string &column, const csv_table &other) {
     for (std::size_t i = 1; i < file.size(); i++)
         if (file.text(i, column) != file.text(0, column))

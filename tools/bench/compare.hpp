@@ -16,7 +16,7 @@ public:
     /// first one, and for a file without lines behind the first.
     csv_table(std::string name, const std::string &text);
 
-    const std::string &name() const { return name_; } ///< of the file
+    const std::string &name() const { return name_; } ///< the file's name
     std::size_t size() const { return rows_.size(); }
     bool has(const std::string &column) const;
     /// Empty where there is no such column.
@@ -45,13 +45,13 @@ struct comparison {
     std::vector<std::string> only_old, only_new; ///< rows of one file
     double tolerance = 0;                        ///< part of 1
 
-    double geomean() const; ///< of the ratios
+    double geomean() const; ///< geometric mean of the ratios
     int count(int verdict) const;
     int faster() const; ///< rows with a ratio above 1
     int slower() const; ///< rows with one below
     double p() const;   ///< `sign_test` of both
-    /// A row is slower beyond its noise, or the sign test says so of all (p < 0.05) and the geometric mean is beyond the
-    /// tolerance.
+    /// A row is slower beyond its noise, or the sign test says so of all (p < 0.05) and the geometric mean is
+    /// beyond the tolerance.
     bool is_slower() const;
 };
 

@@ -82,7 +82,7 @@ double measure_round_trip(int threads) {
     shared_line line;
     std::thread other([&] { line.answer(); });
     line.wait_for_other();
-    std::vector<double> cycles; // of batches in which both threads had a core
+    std::vector<double> cycles; // cycles of batches in which both threads had a core
     const std::uint64_t deadline = __rdtsc() + most_cycles;
     for (bool is_answered = true; is_answered && cycles.size() < batches;) {
         const std::uint64_t start = __rdtsc();

@@ -1,4 +1,5 @@
-// What can be tried comes first; an operator or a CPU with another order of sums is a reason that may apply.
+// Reasons that can be tried come first; an operator or a CPU with another order of sums is a reason that may
+// apply.
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/difference_reason.hpp"
 

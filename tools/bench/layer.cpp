@@ -128,7 +128,7 @@ private:
     std::string path_;
     layer_kind kind_;
     std::size_t line_ = 1;
-    std::vector<column> columns_; ///< of all fields but the first
+    std::vector<column> columns_; ///< all fields but the first
 };
 
 } // namespace
@@ -160,7 +160,7 @@ double layer::elements() const {
 }
 
 std::vector<float> layer_scales(const layer &l) {
-    constexpr double product_deviation = 147.0 * 73.0; // of a uniform u8 times a uniform s8
+    constexpr double product_deviation = 147.0 * 73.0; // deviation of a uniform u8 times a uniform s8
     const double unit = 64 / (std::sqrt(static_cast<double>(l.reduction())) * product_deviation);
     std::vector<float> scales;
     for (std::int64_t c = 0; c < l.channels(); c++)

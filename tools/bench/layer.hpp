@@ -29,7 +29,7 @@ struct layer {
     std::int64_t weights() const { return channels() * reduction(); }
     std::int64_t needed_source() const; ///< elements that some output needs
     std::int64_t destination() const;   ///< elements
-    double elements() const;            ///< of all its tensors
+    double elements() const;            ///< elements of all its tensors
     double operations() const {         ///< a multiplication and an addition count as two
         const std::int64_t rows = kind == layer_kind::convolution ? mb * oh * ow : m;
         return 2.0 * static_cast<double>(rows) * static_cast<double>(channels() * reduction());

@@ -1,4 +1,5 @@
-// Loops of independent multiplications for the peak, loops over memory for bandwidths; the best of several tries counts.
+// Loops of independent multiplications for the peak, loops over memory for bandwidths; the best of several
+// tries counts.
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/limits.hpp"
 
@@ -53,7 +54,7 @@ void amx_chains() {
 
 struct chain_loop {
     void (*run)();
-    int products; ///< of one instruction
+    int products; ///< products of one instruction
     int chains;
 };
 

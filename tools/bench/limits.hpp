@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the machine can do at best, measured in the same run as the layers.
+// The machine's best figures, measured in the same run as the layers.
 
 #include <cstddef>
 

@@ -195,7 +195,7 @@ void measured_layer::sample() {
     state &s = *state_;
     const num_threads_scope scope(s.threads);
     set_onednn_threads(s.threads);
-    if (!s.in_phase) // whose threads sleep when it ends
+    if (!s.in_phase) // the threads of a phase sleep when it ends
         settle(s.threads);
     s.peaks.push_back(measure_peak(get_effective_cpu_isa(), s.what.is_f32, s.threads));
     if (s.threads > 1) {

@@ -19,10 +19,11 @@ namespace octet::tools {
 /// The thing that is timed, in numbers.
 struct subject {
     std::string name;
-    std::int64_t count = 1;         ///< occurrences in the network
-    double operations = 0;          ///< of one run; a multiplication and an addition count as two; 0: unknown
+    std::int64_t count = 1; ///< occurrences in the network
+    /// Operations of one run; a multiplication and an addition count as two; 0: unknown.
+    double operations = 0;
     std::int64_t read_at_least = 0; ///< bytes of the weights of a one-row product, which are read once
-    bool is_f32 = false;            ///< of what the operations are
+    bool is_f32 = false;            ///< the operations are in f32
     traffic bytes;                  ///< between memory and the core
 };
 subject subject_of(const layer &l, const bench_contract &contract);
@@ -41,10 +42,11 @@ struct measurement {
     std::string implementation, baseline_implementation;
     time_summary time, baseline_time; ///< of one run
     double peak = 0;                  ///< operations per second, median; 0 where the level has none
-    double read_seconds = 0;          ///< of `read_at_least` bytes, median; 0 where there are none
-    roofline best;                    ///< of the same caches
-    double cores = 0;                 ///< that several threads had meanwhile
-    double round_trip = 0;            ///< of a cache line between two of them, in cycles, median; 0: unknown
+    double read_seconds = 0;          ///< time to read `read_at_least` bytes, median; 0 if there are none
+    roofline best;                    ///< for the same caches
+    double cores = 0;                 ///< cores that several threads had meanwhile
+    /// Cycles of a cache line's way between two threads and back, median; 0: unknown.
+    double round_trip = 0;
     double scaling = 0; ///< time with the first count of threads / with this one; 0: it is the first
 
     bool has_baseline() const { return !baseline_implementation.empty(); }
@@ -90,8 +92,8 @@ private:
 /// For each count of threads the measurement with warm caches, then the one with cold ones if that is asked for.
 std::vector<measurement> measure(const subject &what, const workload_makers &makers, const measuring &how);
 
-/// What one after the other takes: layers of a network, or primitives of a layer. Of at least one, with the same threads
-/// and caches.
+/// Returns the sum of measurements, which are at least one and have the same threads and caches: the layers
+/// of a network, or the primitives of a layer, one after the other.
 measurement sum_of(const std::vector<measurement> &parts, const std::string &name);
 
 /// Sets the scaling of those with the same caches as one before them.

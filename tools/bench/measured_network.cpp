@@ -1,5 +1,5 @@
-// A sample: runs of the whole network, runs that tell the time of each node, a sample of each layer by itself, runs of the
-// baseline.
+// A sample: runs of the whole network, runs that tell the time of each node, a sample of each layer by
+// itself, runs of the baseline.
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/measured_network.hpp"
 
@@ -40,7 +40,7 @@ std::vector<std::string> problems_of(const std::string &explanation) {
 measured_network::measured_network(network net, std::unique_ptr<onnxruntime> baseline, int threads,
                                    int samples)
     : net_(std::move(net)), baseline_(std::move(baseline)), threads_(threads), spins_{threads, 0, 0} {
-    constexpr double block_seconds = 0.1; // of runs in a sample
+    constexpr double block_seconds = 0.1; // duration of the runs of a sample
     const num_threads_scope scope(threads_);
     const engine cpu(engine::kind::cpu, 0);
     measuring how;

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A whole network timed beside its layers: what it takes, what each layer takes in it, and what each takes by itself, with
-// warm and with cold caches. The difference of the network and the sum of its warm layers is what a network loses between
-// its layers: cold weights, threads to be woken, calls.
+// A whole network timed beside its layers: what it takes, what each layer takes in it, and what each takes by
+// itself, with warm and with cold caches. The difference of the network and the sum of its warm layers is
+// what a network loses between its layers: cold weights, threads to be woken, calls.
 
 #include <memory>
 #include <string>

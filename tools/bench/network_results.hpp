@@ -19,8 +19,8 @@ std::vector<measurement> rows_of(const network_result &result);
 /// {"threads", "network_over_layers", "rows"}: of one count of threads.
 json to_json(const network_result &result);
 
-/// What Octet's provider gains in ONNX Runtime: with each count of threads, the median time of a session by itself over that
-/// with the provider. `results` are in such pairs.
+/// The gain by Octet's provider in ONNX Runtime: for each count of threads, the median time of a session by
+/// itself over that with the provider. `results` are in such pairs.
 struct provider_gain {
     int threads;
     double ratio;

@@ -14,7 +14,7 @@ class child_process;
 
 class onnxruntime {
 public:
-    /// Who computes in its sessions: its own CPU provider, or Octet's provider, with what that leaves for the other.
+    /// The provider of a session: ONNX Runtime's own for CPUs, or Octet's, with the CPU's for the rest.
     enum class provider { cpu, octet };
 
     /// Runs the file once on what the network's inputs hold. `node_modules`: where the package is, beside NODE_PATH and

@@ -12,7 +12,8 @@
 namespace octet::tools {
 namespace {
 
-using row_of_measurements = std::vector<const measurement *>; ///< of one layer, in the order of `results`
+/// The measurements of one layer, in the order of `results`.
+using row_of_measurements = std::vector<const measurement *>;
 
 std::string microseconds(double seconds) { return fixed(seconds * 1e6, 2); }
 std::string percent(double share) { return std::isfinite(share) ? fixed(share * 100, 1) : "-"; }

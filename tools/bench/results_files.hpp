@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where measurements are kept beside what is printed.
+// Files of measurements, beside the printed tables.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,8 @@ namespace octet::tools {
 /// The files of --csv, made anew, and of --history, which keeps what it has. Opened before anything is timed.
 class results_files {
 public:
-    /// An empty path is no file. Throws octet::error where a file cannot be written, and for a history with other columns.
+    /// An empty path is no file. Throws octet::error where a file cannot be written, and for a history with
+    /// other columns.
     results_files(const std::string &csv, const std::string &history);
 
     /// One line each, at once.

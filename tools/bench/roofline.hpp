@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a layer could take at best: the longest of the times that its products, its reads and its writes take alone, as
-// this machine does each of them in a plain loop, from the caches that hold so many bytes. What of it a kernel reaches
-// is a fairer figure than the share of the peak, which no layer of few products per byte can reach.
+// The least time of a layer: the longest of the times that its products, its reads and its writes take alone,
+// as this machine does each of them in a plain loop, from the caches that hold so many bytes. A kernel's
+// share of it is a fairer figure than its share of the peak, which no layer of few products per byte can
+// reach.
 
 #include <cstdint>
 

@@ -4,7 +4,8 @@
 // the same.
 //
 // Five kinds are recognised by content: operators of TensorFlow Lite and of ONNX Runtime, requantization
-// check values, goldens of whole networks, and graphs that probe ONNX Runtime's transformers. Start reading at check_file; each kind has a file of its own.
+// check values, goldens of whole networks, and graphs that probe ONNX Runtime's transformers. Start reading
+// at check_file; each kind has a file of its own.
 
 #include <iosfwd>
 #include <string>
@@ -17,12 +18,12 @@
 
 namespace octet::vectors {
 
-/// Which implementations a case may run on. `ref` caps the ISA so that nothing else is chosen.
+/// The implementations that a case may run on. `ref` caps the ISA so that nothing else is chosen.
 enum class implementation { any, ref, jit };
 
 struct options {
     std::string op;      ///< replay only this operator (requantization: rule); empty: all
-    std::string profile; ///< of networks and of operators of TensorFlow Lite; empty: that of the file
+    std::string profile; ///< profile of networks and of TensorFlow Lite's operators; empty: the file's
     std::string isa; ///< highest level that primitives may use; empty: what the machine and environment give
     implementation impl = implementation::any;
     bool verbose = false;
@@ -51,8 +52,8 @@ void replay_scalar_arithmetic(const json_value &root, report &results);
 void write(const memory &m, byte_view bytes);
 byte_view view_of(const memory &m);
 
-/// Where two dense tensors first differ: "y[17] (0,2,5): expected -12, got -11 (3 of 504 elements differ)";
-/// empty if they are equal byte for byte.
+/// Returns the first difference of two dense tensors: "y[17] (0,2,5): expected -12, got -11 (3 of 504
+/// elements differ)"; empty if they are equal byte for byte.
 std::string first_difference(const std::string &name, data_type type, const memory::dims &dims,
                              byte_view expected, byte_view got);
 
@@ -75,7 +76,7 @@ struct operator_case {
     std::string op, name;
     model::graph graph;
     std::vector<std::pair<int, byte_view>> inputs; ///< tensor index, bytes
-    /// What a runtime made of them, in the order of graph.outputs.
+    /// The outputs that a runtime computed, in the order of graph.outputs.
     struct expectation {
         std::string profile; ///< empty: the framework's default
         std::vector<tensor_record> outputs;
@@ -83,8 +84,8 @@ struct operator_case {
     std::vector<expectation> expected;
 };
 
-/// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where Octet lacks the
-/// operator.
+/// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where
+/// Octet lacks the operator.
 void replay(const operator_case &c, const options &opt, report &results);
 
 } // namespace octet::vectors

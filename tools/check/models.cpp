@@ -41,7 +41,7 @@ struct operator_golden {
     std::size_t node = 0;
     int tensor = 0;
     std::string op, crc;
-    std::optional<tensor_record> full; ///< where the blob holds the tensor
+    std::optional<tensor_record> full; ///< set if the blob holds the tensor
 };
 
 struct run_golden {

@@ -1,6 +1,6 @@
-// Whole .onnx models that probe which patterns ONNX Runtime recognizes and in which order: a case names a model and a
-// .npz of its inputs and outputs, both beside the JSON file. Compared are all bytes of all outputs (a NaN is a NaN), which
-// transformers changed the graph at which step, and which operators are left.
+// Whole .onnx models that probe which patterns ONNX Runtime recognizes and in which order: a case names a
+// model and a .npz of its inputs and outputs, both beside the JSON file. Compared are all bytes of all
+// outputs (a NaN is a NaN), which transformers changed the graph at which step, and which operators are left.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -78,8 +78,8 @@ private:
         return {};
     }
 
-    /// Which transformers changed the graph, as far as they decide on bytes or operators. Others share constants, fold them, and
-    /// change layouts, which Octet does in other ways.
+    /// Compares the transformers that changed the graph, as far as they decide on bytes or operators. The
+    /// others share constants, fold them, and change layouts, which Octet does in other ways.
     std::string compare_passes(const network &net) const {
         if (!case_.has("fired"))
             return {};
@@ -101,8 +101,9 @@ private:
         return got == expected ? "" : "passes: " + joined(got) + ", expected: " + joined(expected);
     }
 
-    /// Which operators are left, in any order. Those of level 3 are layouts, which are Octet's own. INT64 has 32 bits here, so that
-    /// a mask or indices need no Cast. A network is made for the sizes of its inputs, so that none computes with a Shape.
+    /// Compares the operators that are left, in any order. Operators of level 3 are layouts, which are
+    /// Octet's own. INT64 has 32 bits here, so that a mask or indices need no Cast. A network is made for the
+    /// sizes of its inputs, so that none computes with a Shape.
     std::string compare_operators(const network &net) const {
         std::vector<std::string> expected = texts("optimized"), got = net.operators_left();
         const std::vector<std::string> fired = texts("fired");

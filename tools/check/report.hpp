@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a replay found: one line per failed case at once, then a table per operator and the totals.
+// The report of a replay: one line per failed case at once, then a table per operator and the totals.
 
 #include <iosfwd>
 #include <map>
@@ -23,7 +23,7 @@ public:
     /// True if cases of this operator are to be replayed.
     bool wants(const std::string &op);
 
-    void begin(const std::string &case_name); ///< what is running now, for a person who waits
+    void begin(const std::string &case_name); ///< shows the case that runs now to a person who waits
     void pass(const std::string &op, const std::string &case_name, const std::string &how);
     void fail(const std::string &op, const std::string &case_name, const std::string &reason);
     void skip(const std::string &op, const std::string &case_name, const std::string &reason);

@@ -24,7 +24,7 @@ struct parameters {
     bool scale_is_f32 = false;                   ///< caffe_double_round
     data_type dst = data_type::s32;
     std::int32_t zero_point = 0;
-    std::int32_t low = 0, high = 0; ///< of the result, zero point included
+    std::int32_t low = 0, high = 0; ///< range of the result, zero point included
 
     friend bool operator==(const parameters &a, const parameters &b) {
         const auto tie = [](const parameters &p) {

@@ -19,7 +19,8 @@ struct operator_record {
 
 /// Empty, or the first recorded parameter that Octet derives differently, with both values.
 std::string derivation_complaint(const operator_record &r);
-/// What is wrong with a case of LiteRT's default runtime; `path` says which of its kernels made one: xnnpack, builtin.
+/// Returns the complaint about a case of LiteRT's default runtime, or an empty string; `path` names the
+/// kernel that made the case: xnnpack, builtin.
 std::string litert_derivation_complaint(const operator_record &r, const std::string &path);
 
 } // namespace octet::vectors

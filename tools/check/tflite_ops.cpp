@@ -61,7 +61,8 @@ constexpr struct {
     {"rndnu16", "litert-2026.08-arm64-a53"},
 };
 
-/// What the case holds for a profile: the result of its build where that differs.
+/// Returns the case's outputs under a profile: the result of the profile's build if the case has one, else
+/// the common one.
 std::vector<tensor_record> outputs_under(const std::string &profile, const operator_record &r) {
     const std::string name = find_profile(profile).name;
     for (const auto &[build, result] : r.variants)
@@ -71,9 +72,9 @@ std::vector<tensor_record> outputs_under(const std::string &profile, const opera
     return r.outputs;
 }
 
-/// Whose outputs a case holds, each with the profile that gives them. Cases of LiteRT's default runtime say
-/// which of its kernels made them, and may have a second output where AArch64 gives other codes. It is of a
-/// build without contraction.
+/// Returns the outputs that a case holds, each with the profile that gives them. A case of LiteRT's default
+/// runtime names the kernel that made it, and may have a second output if AArch64 gives other codes; that
+/// output is of a build without contraction.
 std::vector<operator_case::expectation> expectations_of(const json_value &c, const operator_record &r,
                                                         const options &opt) {
     if (!c.has("path"))

@@ -1,6 +1,6 @@
-// octet bench: time, share of the machine's peak and of the bound, and with a baseline the ratio, of each layer of a shape
-// table; the same of a problem in the words of verbose mode, and of a network. This file has the options; what is done is in
-// bench_layers.cpp, bench_network.cpp and bench_compare.cpp.
+// octet bench: time, share of the machine's peak and of the bound, and with a baseline the ratio, of each
+// layer of a shape table; the same of a problem in the words of verbose mode, and of a network. This file has
+// the options; what is done is in bench_layers.cpp, bench_network.cpp and bench_compare.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
@@ -158,7 +158,7 @@ void add_bench_command(CLI::App &app) {
          {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only", "--types", "--cold"})
         network->excludes(command->get_option(option));
     network->excludes(problem);
-    // What a problem says itself, or has no say in.
+    // A problem says these itself, or does not depend on them.
     for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
                                "--batch", "--rule", "--types", "--baseline"})
         problem->excludes(command->get_option(option));

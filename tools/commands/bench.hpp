@@ -16,7 +16,7 @@ struct bench_options {
     bool conv = false, inner_product = false, matrix = false, skip_depthwise = false;
     std::string only;
     std::string rule = "f32", types = "u8:s8:u8", baseline, through, csv, history;
-    network_file_options network; ///< of all networks; its model is unused
+    network_file_options network; ///< options of all networks; its model is unused
     std::string node_modules;
     bench_machine_options machine;
     int samples = 11;

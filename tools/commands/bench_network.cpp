@@ -98,7 +98,8 @@ public:
         return results;
     }
 
-    /// Whether the baseline's outputs are Octet's, byte for byte; of its sessions, whether they are the same with Octet's provider.
+    /// Whether the baseline's outputs are Octet's, byte for byte; of its sessions, whether they are the same
+    /// with Octet's provider.
     bool is_equal() const { return is_equal_; }
     /// Why they are not, as doc/onnx.md lists it; an empty text: for no reason that it lists.
     const std::string &reason() const { return reason_; }

@@ -1,7 +1,7 @@
 // octet completion SHELL: a script for the shell, made of the options themselves, so that it cannot fall behind them.
 //
-// What follows an option is told by what the option says of it: words that it checks (options.hpp), a file, or
-// something that cannot be guessed. A command's operands are files, those of `preload` programs.
+// An option tells what may follow it: words that it checks (options.hpp), a file, or something that cannot be
+// guessed. A command's operands are files; those of `preload` are programs.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
@@ -21,7 +21,7 @@ struct completed_option {
     std::vector<std::string> names; ///< "--help", "-h"
     std::string description;        ///< between single quotes
     bool takes_value = false;
-    std::vector<std::string> words; ///< that it allows, if these are known
+    std::vector<std::string> words; ///< words that it allows, if these are known
     bool takes_path = false;
 };
 
@@ -29,7 +29,7 @@ struct completed_command {
     std::string name, description; ///< between single quotes
     std::vector<completed_option> options;
     std::vector<std::string> operands; ///< words that may stand behind it, if these are known
-    bool is_launcher = false;          ///< what follows is a program with its arguments
+    bool is_launcher = false;          ///< a program and its arguments follow
 };
 
 /// The text of help, up to the first clause.

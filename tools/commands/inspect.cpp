@@ -156,7 +156,8 @@ std::string profile_in_force(const inspected &i, const inspect_options &options)
     return !given.empty() || i.file.framework != "tflite" ? given : all_profiles().front().name;
 }
 
-/// What else a network of the format can run under, with the operators whose arithmetic it has otherwise.
+/// Returns the other profiles that a network of the format can run under, each with the operators whose
+/// arithmetic it changes.
 std::vector<std::pair<std::string, std::vector<std::string>>> other_profiles(const inspected &i,
                                                                              const std::string &name) {
     std::vector<std::pair<std::string, std::vector<std::string>>> others;

@@ -35,7 +35,7 @@ void require_sizes(const model::graph &g, const network_file_options &options);
 /// "rule automatic", or "profile litert-2026.08-x86" where there is one; of an .onnx network also how single
 /// rows are summed up.
 std::string arithmetic_of(const network &net);
-/// What --rule, --profile, --no-fusion and --rows-alike say.
+/// Returns the network options that --rule, --profile, --no-fusion and --rows-alike set.
 network_options arithmetic_of(const network_file_options &options);
 /// As require_sizes, and makes a network. Errors name the file.
 network make_network(model::graph g, const network_file_options &options);

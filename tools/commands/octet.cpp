@@ -15,8 +15,9 @@
 
 namespace {
 
-/// The server is a program of its own: its libraries would make every command start later. `arguments` begin with the word "serve", whose
-/// place the program's name takes, as `ps` shows it. Returns if the program is not there.
+/// The server is a program of its own: its libraries would make every command start later. `arguments` begin
+/// with the word "serve", whose place the program's name takes, as `ps` shows it. Returns if the program is
+/// not there.
 void become_server(char **arguments) {
     char name[] = "octet-serve";
     std::error_code ignored;

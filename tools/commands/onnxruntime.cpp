@@ -1,4 +1,5 @@
-// octet onnxruntime: how programs of ONNX Runtime get Octet's execution provider (doc/onnxruntime.md), with the path where it lies here.
+// octet onnxruntime: how programs of ONNX Runtime get Octet's execution provider (doc/onnxruntime.md), with
+// the path where it lies here.
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>

@@ -1,6 +1,7 @@
-// octet preload: runs a program of oneDNN's with liboctet_dnnl in front of oneDNN (doc/onednn.md), or one of ONNX Runtime's with
-// liboctet_onnxruntime_preload in front of that (doc/onnxruntime.md). It stays the program's parent to tell, at the end, if nothing
-// called the library: then it did nothing, and the reason is not obvious.
+// octet preload: runs a program of oneDNN's with liboctet_dnnl in front of oneDNN (doc/onednn.md), or one of
+// ONNX Runtime's with liboctet_onnxruntime_preload in front of that (doc/onnxruntime.md). It stays the
+// program's parent to tell, at the end, if nothing called the library: then it did nothing, and the reason is
+// not obvious.
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -42,9 +43,9 @@ struct preload_options {
 
 /// A library of Octet and the one that it stands in front of.
 struct front {
-    const char *library, *built, *otherwise; ///< of library_beside
+    const char *library, *built, *otherwise; ///< arguments of library_beside
     const char *report;                      ///< names the file of the report to the library
-    const char *unused;                      ///< what is said if nothing called it
+    const char *unused;                      ///< the sentence that is printed if nothing called the library
 };
 
 constexpr front onednn{
@@ -90,7 +91,7 @@ private:
     std::string path_;
 };
 
-/// What interop/onednn/preload/tally.hpp wrote for each process, added up.
+/// The sum of the lines that interop/onednn/preload/tally.hpp wrote for each process.
 struct summary {
     struct row {
         unsigned long count = 0;
@@ -156,9 +157,10 @@ int run(const std::vector<std::string> &program) {
     return WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
 }
 
-/// Tensors that a client allocates anew at each run are a few hundred page faults if the C library gives their memory back to
-/// the system in between, which it does or not by accident of what lies at the heap's end. It keeps such memory by itself
-/// once a program has freed a large block; this is the same state, from the start, unless the user has decided.
+/// Tensors that a client allocates anew at each run are a few hundred page faults if the C library gives
+/// their memory back to the system in between, which it does or not by accident of what lies at the heap's
+/// end. It keeps such memory by itself once a program has freed a large block; this is the same state, from
+/// the start, unless the user has decided.
 void keep_freed_memory() {
     constexpr const char *limit = "67108864", *largest_block = "33554432"; // glibc's own, at most
     for (const char *decided :
@@ -220,8 +222,7 @@ void add_preload_command(CLI::App &app) {
     command->footer("octet preload [OPTIONS] PROGRAM [ARGUMENTS...], for example\n"
                     "  octet preload python3 app.py\n"
                     "  octet preload --onnxruntime node app.js");
-    command
-        ->prefix_command(); // what follows the program's name is the program's, also where it looks like an option
+    command->prefix_command(); // options behind the program's name are the program's
     command->callback([options, command] {
         options->program = command->remaining();
         if (options->program.empty())

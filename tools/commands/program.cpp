@@ -1,5 +1,5 @@
-// How every program of ours starts and ends: nothing runs if its results could not be printed, and whatever goes wrong is
-// one line on stderr.
+// How every program of ours starts and ends: nothing runs if its results could not be printed, and whatever
+// goes wrong is one line on stderr.
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/program.hpp"
 

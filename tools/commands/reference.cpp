@@ -1,6 +1,6 @@
-// What is left for the reference implementation: a problem for each thing that generated code might not take, and for
-// those that it refuses its own words. Whoever makes generated code take more finds the line gone; a problem that is
-// missing here goes into the table.
+// Lists what is left for the reference implementation: a problem for each thing that generated code might not
+// take, with the reason for each refusal. Whoever makes generated code take more finds the line gone; a
+// problem that is missing here goes into the table.
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/reference.hpp"
 

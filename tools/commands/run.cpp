@@ -1,8 +1,9 @@
 // octet run: executes a network on files of tensors or images, and shows where the time goes.
 //
-// What can be wrong is found before the work: the file is read, then the inputs and what to compare with, then the
-// files for results are opened; only then the network is made and runs. The first run gives the outputs and warms up; the runs after it are
-// timed. So outputs don't depend on the number of runs, even of networks with a state.
+// Errors are found before the work: the file is read, then the inputs and what to compare with, then the
+// files for results are opened; only then the network is made and runs. The first run gives the outputs and
+// warms up; the runs after it are timed. So outputs don't depend on the number of runs, even of networks with
+// a state.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
@@ -30,7 +31,7 @@
 namespace octet::tools {
 namespace {
 
-constexpr int max_count = 1'000'000; ///< of runs: rules out slips of the finger
+constexpr int max_count = 1'000'000; ///< bound of --runs: rules out slips of the finger
 
 struct run_options {
     network_file_options net;

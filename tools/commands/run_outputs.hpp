@@ -39,11 +39,12 @@ struct difference {
     double ours = 0, theirs = 0; ///< there
     double absolute = 0,
            relative = 0;  ///< largest |ours - theirs|, and of that / |theirs| where theirs is not 0
-    bool is_exact = true; ///< of codes, whose differences are whole numbers
+    bool is_exact = true; ///< compares codes, whose differences are whole numbers
 };
 
-/// What another framework computed, read and checked before the network is made: an .npz file with an array of
-/// each output's name, a directory as `output_files` makes it, or the file of an only output.
+/// The outputs that another framework computed, read and checked before the network is made: an .npz file
+/// with an array of each output's name, a directory as `output_files` makes it, or the file of an only
+/// output.
 class expected_outputs {
 public:
     expected_outputs(const model::graph &g, const std::string &path);

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where the time of a network goes: kept run by run, shown as tables and as a Chrome trace.
+// The times of a network's nodes: kept run by run, shown as tables and as a Chrome trace.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What a number of one type is as a number of another: only what changes no value, or what the user of float64
+// Conversion of numbers between types: only conversions that change no value, or that a user of float64
 // expects.
 // SPDX-License-Identifier: Apache-2.0
 #include "files/array.hpp"

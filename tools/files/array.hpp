@@ -12,7 +12,7 @@
 
 namespace octet::tools {
 
-/// What every reader of a file throws: octet::error, which names the file.
+/// Throws octet::error, which names the file, as every reader of a file does.
 [[noreturn]] void refuse(const std::string &source, const std::string &complaint);
 
 /// The most bytes of one array: of a file that is read, and of what an archive may unpack to.
@@ -57,8 +57,8 @@ struct target {
     bool may_have_scale() const { return framework == "onnx" || tensor.quant.scales.size() == 1; }
 };
 
-/// Throws octet::error, which begins with `source`, where dimensions or type of the array, whose elements are not looked at, are none
-/// that `values_for` takes.
+/// Throws octet::error, which begins with `source`, where dimensions or type of the array, whose elements are
+/// not looked at, are none that `values_for` takes.
 void check_fits(const array &a, const target &to, const std::string &source);
 
 /// The array as elements of a tensor: integers of any width where all of them fit, float64 rounded to float32,

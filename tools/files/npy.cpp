@@ -209,7 +209,7 @@ array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name) 
 }
 
 std::string npy_text(const array &a) {
-    constexpr std::size_t alignment = 64; // of the elements, so that the file can be mapped
+    constexpr std::size_t alignment = 64; // alignment of the elements, so that the file can be mapped
     std::string shape;
     for (const dim_t d : a.dims)
         shape += std::to_string(d) + (a.dims.size() == 1 ? "," : &d == &a.dims.back() ? "" : ", ");

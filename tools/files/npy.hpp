@@ -16,8 +16,8 @@ array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name);
 
 /// The header lies within this many bytes of a file.
 constexpr std::size_t npy_beginning = std::size_t{1} << 16;
-/// The array without its elements, of a file of `size` bytes of which `npy_beginning`, or all, are given. Throws as parse_npy
-/// does.
+/// The array without its elements, of a file of `size` bytes of which `npy_beginning`, or all, are given.
+/// Throws as parse_npy does.
 array described_npy(const std::vector<std::uint8_t> &beginning, std::size_t size, const std::string &name);
 
 /// A whole file of version 1.0.

@@ -14,8 +14,8 @@ namespace octet::tools {
 /// Arrays with their names, in the order of the archive.
 using named_arrays = std::vector<std::pair<std::string, array>>;
 
-/// The arrays without their elements, which are not unpacked: a small archive may unpack to very much. Throws octet::error, which
-/// begins with `name`, for what is no zip archive or holds something else.
+/// The arrays without their elements, which are not unpacked: a small archive may unpack to very much. Throws
+/// octet::error, which begins with `name`, for what is no zip archive or holds something else.
 named_arrays described_npz(const std::vector<std::uint8_t> &file, const std::string &name);
 /// The array that is described at `index`. Throws as described_npz does.
 array unpacked(const std::vector<std::uint8_t> &file, std::size_t index, const std::string &name);

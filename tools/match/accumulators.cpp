@@ -23,7 +23,8 @@ double by(how derivation, const accumulator_scales &s) {
     return real_multiplier(derivation, s.src, s.weights, s.dst);
 }
 
-/// A way from scales to the factor: those of Octet's derivations, and those of engines that call Octet's rules with factors of their own.
+/// A way from scales to the factor: those of Octet's derivations, and those of engines that call Octet's
+/// rules with factors of their own.
 struct named_derivation {
     const char *name;
     double (*factor)(const accumulator_scales &);
@@ -44,7 +45,8 @@ std::int32_t store(std::int64_t value, const accumulator_scales &s) {
     return static_cast<std::int32_t>(impl::clamp<std::int64_t>(value + s.zero_point, s.low, s.high));
 }
 
-/// What an f32 rule does with the scaled accumulator (bound_epilogue::store, for one tensor's scales).
+/// Converts a scaled accumulator into a code as an f32 rule does (bound_epilogue::store, for one tensor's
+/// scales).
 std::int32_t store(float x, const rule_facts &facts, const accumulator_scales &s) {
     if (!facts.f32.rounds_before_zero_point)
         return impl::clamp(impl::down_convert(x + static_cast<float>(s.zero_point), s.type), s.low, s.high);
@@ -165,10 +167,11 @@ std::vector<std::string> names_in(const std::string &derivations) {
     return names;
 }
 
-/// What a rule computes of several channels with parameters derived in one way, and that way's names.
+/// The codes that a rule computes of several channels if parameters are derived in one way, and that way's
+/// names.
 struct channel_scalings {
     std::string derivations;
-    std::vector<std::size_t> chosen; ///< of each channel's scalings
+    std::vector<std::size_t> chosen; ///< index of the chosen scaling of each channel
 };
 /// A way is one for all channels: two ways are told apart where some channel has other parameters.
 std::vector<channel_scalings> same_way_everywhere(const std::vector<std::vector<scaling>> &channels) {
@@ -260,8 +263,8 @@ std::vector<std::int32_t> interesting_accumulators(const accumulator_scales &s, 
         const auto centre = static_cast<std::int64_t>(std::llround(boundary));
         for (std::int64_t d = -6; d <= 6; d++) // rules that round exactly differ here
             found.push_back(centre + d);
-        for (const double width :
-             {0.004, 0.05, 0.5}) { // those whose multipliers have few bits, or that round twice, farther away
+        // Rules whose multipliers have few bits, or that round twice, differ farther away.
+        for (const double width : {0.004, 0.05, 0.5}) {
             const auto w = static_cast<std::int64_t>(width / factor);
             found.push_back(centre + random.between(-w, w));
         }
@@ -370,7 +373,8 @@ dim_t length_for(const description &d, const accumulator_scales &s, const impl::
 
 } // namespace
 
-/// Row n of the sources aims at an accumulator of channel n mod channels, which all others get, too: their weights are the same.
+/// Row n of the sources aims at an accumulator of channel n mod channels, which all others get, too: their
+/// weights are the same.
 subject product_subject(const description &d) {
     const operand &x = d.inputs[0], &w = d.inputs[1];
     const impl::type_range whole = impl::range_of(x.type),

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Contracts of sums of products: each requantization rule with each way to derive its parameters from scales, evaluated by the
-// definitions in src/common. A new row of the table of rules is a new contract here.
+// Contracts of sums of products: each requantization rule with each way to derive its parameters from scales,
+// evaluated by the definitions in src/common. A new row of the table of rules is a new contract here.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ struct accumulator_scales {
     std::int32_t low = -128, high = 127;
     std::int64_t magnitude = 0; ///< bound of |acc|, from which gemmlowp's legacy stage has its multiplier
     data_type type = data_type::s8;
-    std::int32_t bias = 0; ///< of the device's own, like acc
+    std::int32_t bias = 0; ///< in the device's own units, like acc
 
     double factor() const {
         return static_cast<double>(src) * static_cast<double>(weights) / static_cast<double>(dst);
@@ -37,7 +37,8 @@ struct scaling {
 /// Scalings under one rule. Throws octet::error for one that cannot represent the factor.
 std::vector<scaling> scalings_of(requantization_rule rule, const accumulator_scales &s);
 
-/// Accumulators at which rules differ: around every boundary between two codes, around powers of two, at both ends, and at random.
+/// Accumulators at which rules differ: around every boundary between two codes, around powers of two, at both
+/// ends, and at random.
 std::vector<std::int32_t> interesting_accumulators(const accumulator_scales &s, std::int64_t limit);
 
 subject accumulator_subject(const description &d);

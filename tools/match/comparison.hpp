@@ -20,21 +20,22 @@ struct operator_difference {
     std::size_t elements = 0, different = 0;
     double largest = 0;                   ///< |a - b|
     std::map<int, std::size_t> histogram; ///< b - a of codes, beyond 4 in the last entry: how often
-    std::size_t rows = 0, columns = 0;    ///< of the map
-    std::vector<float>
-        map; ///< share of the elements that differ: of images by place, of others along the last dimension
+    std::size_t rows = 0, columns = 0;    ///< size of the map
+    /// Share of the elements that differ: by place for images, along the last dimension for others.
+    std::vector<float> map;
 };
 
 struct comparison {
     std::string a, b;
-    std::vector<operator_difference>
-        operators; ///< in the order of execution; differences that earlier operators passed on count
-    std::size_t rows = 0,
-                agreeing = 0; ///< of the first output: rows, and those whose largest element is the same
+    /// In the order of execution. Differences that earlier operators passed on count.
+    std::vector<operator_difference> operators;
+    /// Rows of the first output, and those whose largest element is the same.
+    std::size_t rows = 0, agreeing = 0;
     std::optional<std::size_t> right_a, right_b; ///< rows whose largest element is the label's
 };
 
-/// `labels`: the right class of each row; none: not counted. Throws octet::error where one of the networks cannot be made.
+/// `labels`: the right class of each row; none: not counted. Throws octet::error where one of the networks
+/// cannot be made.
 comparison compare_networks(const model::graph &g, const contender &a, const contender &b,
                             const inputs &given, const std::vector<std::int64_t> &labels);
 

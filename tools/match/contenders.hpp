@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a network can run under: the contract of its format, the other rules, every runtime that networks learn.
+// The contracts and runtimes that a network can run under: the contract of its format, the other rules, every
+// runtime that networks learn.
 
 #include <string>
 #include <vector>

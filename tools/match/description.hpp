@@ -21,7 +21,7 @@ struct operand {
     std::int32_t zero_point = 0;
 };
 
-/// What a kind needs, and what it is made of.
+/// The facts about a kind of problem: its operators and operands.
 struct kind_facts {
     const char *name;
     const char *tflite; ///< the operator of .tflite networks; null: the finder's own arithmetic
@@ -44,9 +44,10 @@ struct description {
     std::vector<operand> inputs;
     operand output;
     std::string activation = "NONE"; ///< TFLite's name
-    dim_t count = 0;                 ///< of the forms row and codes; of product the length, 0: chosen
+    dim_t count = 0;                 ///< codes of the forms row and codes; the product's length, 0: chosen
     std::int64_t limit = 2147483647; ///< largest |accumulator|
-    /// One per output channel of accumulators and products: scales of the weights, and biases in units of both scales' product.
+    /// One per output channel of accumulators and products: scales of the weights, and biases in units of
+    /// both scales' product.
     std::vector<float> channel_scales;
     std::vector<std::int32_t> biases;
     float alpha = 0, beta = 1;               ///< LEAKY_RELU, SOFTMAX

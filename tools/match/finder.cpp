@@ -1,5 +1,5 @@
-// Probes are chosen greedily: each row is the one that splits the sets of contracts most that no row has told apart so far. Start
-// reading at separating_rows.
+// Probes are chosen greedily: each row is the one that splits the sets of contracts most that no row has told
+// apart so far. Start reading at separating_rows.
 // SPDX-License-Identifier: Apache-2.0
 #include "match/finder.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using impl::throw_invalid;
 
-/// What each of some contracts computes for all rows.
+/// The codes that each of some contracts computes for all rows.
 class results {
 public:
     results(const subject &s, const inputs &rows, const std::vector<std::size_t> &contracts)
@@ -84,8 +84,8 @@ private:
     std::vector<std::vector<std::size_t>> sets_;
 };
 
-/// Rows that tell the contracts apart as far as the pool can, as few as a greedy choice finds; each round takes others than those
-/// before, until there are `count` or a round finds none.
+/// Rows that tell the contracts apart as far as the pool can, as few as a greedy choice finds; each round
+/// takes others than those before, until there are `count` or a round finds none.
 std::vector<std::size_t> separating_rows(const results &r, std::size_t count) {
     std::vector<std::size_t> open, chosen;
     for (std::size_t row = 0; row < r.row_count(); row++) // rows on which all agree never help
@@ -113,7 +113,8 @@ std::vector<std::size_t> separating_rows(const results &r, std::size_t count) {
     return chosen;
 }
 
-/// Adds rows of the pool at even distances until there are `count`: ends and clamps are among them, since pools are sorted.
+/// Adds rows of the pool at even distances until there are `count`: ends and clamps are among them, since
+/// pools are sorted.
 void fill(std::vector<std::size_t> &rows, std::size_t count, std::size_t pool) {
     std::vector<bool> is_taken(pool);
     for (const std::size_t row : rows)

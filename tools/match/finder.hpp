@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The contract finder: inputs at which contracts differ, and which contracts agree with a device's outputs for them. A device that
-// agrees with none gets no name.
+// The contract finder: inputs at which contracts differ, and which contracts agree with a device's outputs
+// for them. A device that agrees with none gets no name.
 //
 //     const subject s = make_subject(parse_description(json, "op.json"));
 //     const inputs probes = propose(s, 256);
@@ -16,8 +16,9 @@ namespace octet::match {
 
 constexpr std::size_t fewest_outputs = 16, most_outputs = 1024;
 
-/// Inputs for about `outputs` results of the device: first rows that tell contracts apart, several for each pair, then rows from
-/// everywhere. Fewer where the operator has no more inputs. Throws octet::error unless 16 <= outputs <= 1024.
+/// Inputs for about `outputs` results of the device: first rows that tell contracts apart, several for each
+/// pair, then rows from everywhere. Fewer where the operator has no more inputs. Throws octet::error unless
+/// 16 <= outputs <= 1024.
 inputs propose(const subject &s, std::size_t outputs);
 
 /// The first result that a contract computes otherwise.
@@ -32,7 +33,8 @@ struct verdict {
     std::size_t results = 0;
     std::vector<std::size_t> consistent; ///< contracts, by index
     std::vector<excluded_contract> excluded;
-    /// Where several are consistent: inputs at which they differ. No rows if no input that was tried tells them apart.
+    /// If several are consistent: inputs at which they differ. Has no rows if no input that was tried tells
+    /// them apart.
     inputs separating;
 };
 

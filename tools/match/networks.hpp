@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Whole networks: under which runtime or rule a network gives a device's tensors, and where each of the others parts from it.
+// Whole networks: under which runtime or rule a network gives a device's tensors, and where each of the
+// others parts from it.
 
 #include <map>
 #include <string>
@@ -29,9 +30,9 @@ struct network_match {
     bool is_equal() const { return refused.empty() && different == 0; }
 };
 
-/// Runs the network under everything there is; a profile that has no contract for an operator, with each substitute that has
-/// one. The best is first: fewest elements that differ. Throws octet::error, with the tensor, for
-/// inputs and known tensors of other types or dimensions than the graph's.
+/// Runs the network under everything there is; a profile that has no contract for an operator, with each
+/// substitute that has one. The best is first: fewest elements that differ. Throws octet::error, with the
+/// tensor, for inputs and known tensors of other types or dimensions than the graph's.
 std::vector<network_match> match_network(const model::graph &g, const inputs &given,
                                          const known_tensors &known);
 

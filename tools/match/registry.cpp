@@ -1,4 +1,5 @@
-// The facts of a row become lines of a formula; samples of all rules become the matrices. Start reading at registry_page.
+// The facts of a row become lines of a formula; samples of all rules become the matrices. Start reading at
+// registry_page.
 // SPDX-License-Identifier: Apache-2.0
 #include "match/registry.hpp"
 

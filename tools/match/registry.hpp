@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The tables of doc/contracts.md, written from the table of rules: each rule's formula, ties and domain, and how many codes differ
-// between any two, counted on stated distributions.
+// The tables of doc/contracts.md, written from the table of rules: each rule's formula, ties and domain, and
+// how many codes differ between any two, counted on stated distributions.
 
 #include <string>
 

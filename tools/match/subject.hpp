@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What is asked about: an operator with the contracts that it may have, and inputs to choose probes from. A contract is a name and a
-// function; nothing here knows which there are.
+// The operator that is asked about, with the contracts that it may have, and inputs to choose probes from. A
+// contract is a name and a function; nothing here knows which there are.
 
 #include <functional>
 #include <string>
@@ -18,7 +18,7 @@ using codes = std::vector<std::int32_t>;
 struct contract {
     std::string name;   ///< "tflite_2step", or a runtime's
     std::string detail; ///< how its parameters are derived from scales; may be empty
-    std::function<codes(const inputs &)> compute; ///< of what `subject::reduce` gave
+    std::function<codes(const inputs &)> compute; ///< takes the result of `subject::reduce`
 
     std::string text() const { return detail.empty() ? name : name + " (" + detail + ")"; }
 };
@@ -34,7 +34,7 @@ struct subject {
     std::vector<contract> contracts;
     std::vector<refused_contract> refused;
     inputs pool; ///< to choose probes from
-    /// What all contracts compute first, the sums of products; may be empty.
+    /// Computes the sums of products, which all contracts compute first; may be empty.
     std::function<inputs(const inputs &)> reduce;
 
     std::size_t outputs_per_row() const;

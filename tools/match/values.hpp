@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The numbers that go into a device and come out of it: dense arrays, row-major, little-endian. Row n of every input belongs to row n
-// of the output.
+// The numbers that go into a device and come out of it: dense arrays, row-major, little-endian. Row n of
+// every input belongs to row n of the output.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct values {
     std::size_t count() const { return bytes.size() / element_size(); }
     std::int32_t integer(std::size_t i) const;
     float real(std::size_t i) const;
-    std::string text(std::size_t i) const; ///< of one element
+    std::string text(std::size_t i) const; ///< text of one element
 };
 
 values values_of(const std::string &name, data_type type, const memory::dims &dims,

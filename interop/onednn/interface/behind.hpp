@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What stands behind the interface. The functions of this folder are compiled twice: into liboctet, where
-// nothing is behind them and every request is Octet's (library/nothing_behind.cpp), and into liboctet_dnnl, which passes to the
-// real oneDNN what Octet does not take (preload/decide.cpp, preload/real_library.cpp). What is declared here, each defines.
+// The library behind the interface. The functions of this folder are compiled twice: into liboctet, where
+// nothing is behind them and every request is Octet's (library/nothing_behind.cpp), and into liboctet_dnnl,
+// which passes the requests that Octet does not take to the real oneDNN (preload/decide.cpp,
+// preload/real_library.cpp). Each defines all functions that are declared here.
 
 #include <chrono>
 
@@ -59,8 +60,9 @@ namespace octet::onednn {
     X(dnnl_stream_get_engine)                                                                                \
     X(dnnl_stream_destroy)
 
-/// The functions of oneDNN that are used here. Clients' memory objects and attributes belong to whoever is behind; primitives, their
-/// descriptors and iterators only where Octet did not take them. Null: there is no such function.
+/// The functions of oneDNN that are used here. Clients' memory objects and attributes belong to whoever is
+/// behind; primitives, their descriptors and iterators only where Octet did not take them. Null: there is no
+/// such function.
 struct functions_behind {
 #define OCTET_REAL_MEMBER(name) decltype(&::name) name = nullptr;
     OCTET_REAL_FUNCTIONS(OCTET_REAL_MEMBER)

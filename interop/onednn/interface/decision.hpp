@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Who serves a request: Octet, the library behind (behind.hpp), or nobody. In liboctet Octet serves all (library/nothing_behind.cpp),
-// in liboctet_dnnl preload/decide.cpp decides.
+// The decision who serves a request: Octet, the library behind (behind.hpp), or nobody. In liboctet Octet
+// serves all (library/nothing_behind.cpp), in liboctet_dnnl preload/decide.cpp decides.
 
 #include <memory>
 #include <string>
@@ -12,8 +12,9 @@ namespace octet::onednn {
 
 struct decision {
     std::shared_ptr<const problem> taken; ///< null: not Octet's
-    dnnl_status_t refusal = dnnl_success; ///< of what may not go to the library behind either
-    std::string reason;                   ///< why it is not Octet's
+    /// Status of a request that must not go to the library behind either.
+    dnnl_status_t refusal = dnnl_success;
+    std::string reason; ///< why it is not Octet's
 
     bool falls_back() const { return !taken && refusal == dnnl_success; }
 };

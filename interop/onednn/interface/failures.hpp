@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// How failures cross the C interface: functions do their work in `guarded`, which makes a status of an exception and reports its
-// sentence.
+// How failures cross the C interface: functions do their work in `guarded`, which makes a status of an
+// exception and reports its sentence.
 
 #include <string>
 #include <type_traits>
@@ -11,7 +11,8 @@
 
 namespace octet::onednn {
 
-/// Takes the sentence of a failure. The library keeps it for octet_dnnl_last_error(), the preloaded one tells it if it is verbose.
+/// Takes the sentence of a failure. The library keeps it for octet_dnnl_last_error(), the preloaded one tells
+/// it if it is verbose.
 void report(const char *sentence) noexcept;
 
 /// The status of the exception in flight, which is reported.

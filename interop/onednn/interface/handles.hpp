@@ -1,9 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Handles that clients hold: Octet's and the real library's go through the same functions. Ours begin with a word that no
-// object of the real library begins with: its primitive descriptors begin with a pointer to a table of functions, which is a
-// canonical address, its primitives and iterators with a bool and, in bytes 4 to 7, a small number. The word is erased
-// when the object is destroyed.
+// Handles that clients hold: Octet's and the real library's go through the same functions. Ours begin with a
+// word that no object of the real library begins with: its primitive descriptors begin with a pointer to a
+// table of functions, which is a canonical address, its primitives and iterators with a bool and, in bytes 4
+// to 7, a small number. The word is erased when the object is destroyed.
 
 #include <cstdint>
 #include <cstring>
@@ -51,7 +51,7 @@ struct taken_primitive {
 struct taken_iterator {
     onednn::tag<0x49> tag;
     std::shared_ptr<const problem> what;
-    dnnl_primitive_desc_iterator_t rest = nullptr; ///< of the real library, after the first `next`
+    dnnl_primitive_desc_iterator_t rest = nullptr; ///< the real library's iterator, after the first `next`
     bool at_end = false;
 };
 

@@ -1,5 +1,5 @@
-// The functions of oneDNN's interface that make and destroy primitive descriptors and iterators. Each looks at what it was given:
-// ours is served here, anything else goes to the library behind as it came.
+// The functions of oneDNN's interface that make and destroy primitive descriptors and iterators. Each looks
+// at what it was given: ours is served here, anything else goes to the library behind as it came.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/interface/behind.hpp"
 #include "onednn/interface/decision.hpp"
@@ -105,8 +105,8 @@ dnnl_status_t dnnl_primitive_desc_iterator_destroy(dnnl_primitive_desc_iterator_
     return dnnl_success;
 }
 
-// The real library's makes an iterator through this library's functions and would take ours for its own, so it is called only
-// where none of ours can come out.
+// The real library's makes an iterator through this library's functions and would take ours for its own, so
+// it is called only where none of ours can come out.
 dnnl_status_t dnnl_primitive_desc_create(dnnl_primitive_desc_t *result, const_dnnl_op_desc_t op_desc,
                                          const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                                          const_dnnl_primitive_desc_t hint) {

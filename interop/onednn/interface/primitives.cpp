@@ -1,5 +1,6 @@
-// The functions of oneDNN's interface that make, run and destroy primitives. Execution takes the buffers of the client's memory
-// objects and nothing else: oneDNN never compares a memory's descriptor with the problem's, and clients rely on that.
+// The functions of oneDNN's interface that make, run and destroy primitives. Execution takes the buffers of
+// the client's memory objects and nothing else: oneDNN never compares a memory's descriptor with the
+// problem's, and clients rely on that.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
@@ -30,7 +31,8 @@ std::vector<std::pair<int, octet::memory::desc>> open_tensors(const problem &wha
     return tensors;
 }
 
-/// What the client did not give is left out: Octet's primitive says what it lacks.
+/// Runs the primitive. Arguments that the client did not give are left out: Octet's primitive reports those
+/// that it misses.
 dnnl_status_t run(const taken_primitive &primitive, dnnl_stream_t stream, int count,
                   const dnnl_exec_arg_t *args) {
     const problem &what = *primitive.desc.what;
@@ -55,7 +57,7 @@ dnnl_status_t run(const taken_primitive &primitive, dnnl_stream_t stream, int co
     return dnnl_success;
 }
 
-/// What oneDNN says for CPUs.
+/// Refuses cache blobs with oneDNN's statuses for CPUs.
 dnnl_status_t no_cache_blobs(bool has_arguments) {
     return guarded([&] {
         refuse(has_arguments ? octet::status::unimplemented : octet::status::invalid_arguments,

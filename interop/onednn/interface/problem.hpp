@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A problem that Octet takes, as both sides see it: oneDNN's descriptors for queries, Octet's primitive descriptor to run.
-// Immutable once made, shared by descriptors, primitives and the cache of requests.
+// A problem that Octet takes, as both sides see it: oneDNN's descriptors for queries, Octet's primitive
+// descriptor to run. Immutable once made, shared by descriptors, primitives and the cache of requests.
 
 #include <memory>
 #include <mutex>
@@ -36,16 +36,17 @@ struct problem {
     dnnl_primitive_attr_t attr = nullptr; ///< a copy; it belongs to the library behind
     dnnl_engine_t engine = nullptr, dst_engine = nullptr;
     octet::primitive_desc pd;
-    std::vector<taken_argument> tensors; ///< what Octet wants at execution, attributes included
-    std::vector<int> open_args; ///< those whose sizes come with the execution, in the client's memory objects
-    int inputs = 0;             ///< of an execution, with those of post-ops
-    std::string info;           ///< "octet:…"
+    std::vector<taken_argument> tensors; ///< arguments of Octet's execution, attributes included
+    /// Arguments whose sizes come with the execution, in the client's memory objects.
+    std::vector<int> open_args;
+    int inputs = 0;   ///< inputs of an execution, with those of post-ops
+    std::string info; ///< "octet:…"
 
     /// A reorder between packed weights and what only the real library reads; null for everything else.
     std::shared_ptr<const foreign_step> foreign;
 
-    /// `r` is what the client asked for. `settled` has layouts where that leaves them open and Octet would choose others than
-    /// oneDNN; `pd` is made of it.
+    /// `r` is what the client asked for. `settled` has layouts where that leaves them open and Octet would
+    /// choose others than oneDNN; `pd` is made of it.
     problem(const request &r, const request &settled, const octet::primitive_desc &pd);
     problem(const problem &) = delete;
     problem &operator=(const problem &) = delete;

@@ -1,5 +1,5 @@
-// The functions of oneDNN's interface that answer questions about primitive descriptors. The answers are those that oneDNN 2.6
-// gives: tensors that do not exist are a zero descriptor, never null.
+// The functions of oneDNN's interface that answer questions about primitive descriptors. The answers are
+// those that oneDNN 2.6 gives: tensors that do not exist are a zero descriptor, never null.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/interface/behind.hpp"
 #include "onednn/interface/failures.hpp"
@@ -64,7 +64,7 @@ dnnl_status_t query(const problem &p, dnnl_query_t what, int index, void *result
         return answer<int>(result, p.inputs);
     case dnnl_query_num_of_outputs_s32:
         return answer<int>(result, 1);
-    case dnnl_query_memory_consumption_s64: // of a scratchpad that the library keeps: Octet's belongs to threads
+    case dnnl_query_memory_consumption_s64: // scratchpads that the library keeps: Octet's belongs to threads
     case dnnl_query_cache_blob_id_size_s64:
         return answer<dnnl_dim_t>(result, 0);
     case dnnl_query_cache_blob_id:

@@ -1,5 +1,5 @@
-// Descriptions of backward passes. They hold their kind and direction, so that a program that trains as well as infers links;
-// their primitive descriptors are `unimplemented`.
+// Descriptions of backward passes. They hold their kind and direction, so that a program that trains as well
+// as infers links; their primitive descriptors are `unimplemented`.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/library/handles.hpp"
 

@@ -1,5 +1,6 @@
-// Matrix products without descriptors. They go through Octet's matmul, whose sums of codes are exact; alpha and beta are applied
-// afterwards, in double and rounded to nearest with ties away from zero as oneDNN does it, and then the offset of c.
+// Matrix products without descriptors. They go through Octet's matmul, whose sums of codes are exact; alpha
+// and beta are applied afterwards, in double and rounded to nearest with ties away from zero as oneDNN does
+// it, and then the offset of c.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What is behind the handles of octet/compat/dnnl.h that belong to the library behind, where nothing else is: engines, streams, memory,
-// attributes. The others are interface/handles.hpp's.
+// The objects behind those handles of octet/compat/dnnl.h that the library behind owns, where there is none:
+// engines, streams, memory, attributes. interface/handles.hpp has the others.
 //
 // This room is a client of the public headers like any other; nothing in the library knows it.
 
@@ -16,7 +16,8 @@
 
 namespace octet::onednn {
 
-/// Writes a new handle to what `make()` returns. An assignment would make it first, and lose it where the place is null.
+/// Writes a new handle to what `make()` returns. An assignment would make it first, and lose it where the
+/// place is null.
 template <typename T, typename Make> void create(T **handle, const char *name, const Make &make) {
     T *&place = *needed(handle, name);
     place = new T(make());

@@ -1,5 +1,6 @@
-// Memory descriptors of the C interface: filled in from tags and strides, sized, compared and viewed as oneDNN does, with
-// up to 12 dimensions and blocks. Tags are read by their letters, so the list of tags is all there is to know of them.
+// Memory descriptors of the C interface: filled in from tags and strides, sized, compared and viewed as
+// oneDNN does, with up to 12 dimensions and blocks. Tags are read by their letters, so the list of tags is
+// all there is to know of them.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
@@ -97,8 +98,9 @@ void check_no_blocks(const dnnl_memory_desc_t &md, const char *what) {
         refuse(status::unimplemented, std::string(what) + ": the tensor has blocks");
 }
 
-/// The layout of the same elements in the same places under other dimensions, if strides can say so: dimensions of both sides are
-/// grouped to equal products, and in a group with more than one old dimension these must lie in one another.
+/// The layout of the same elements in the same places under other dimensions, if strides can say so:
+/// dimensions of both sides are grouped to equal products, and in a group with more than one old dimension
+/// these must lie in one another.
 dnnl_memory_desc_t reshaped(const dnnl_memory_desc_t &in, int ndims, const dnnl_dims_t dims) {
     dnnl_memory_desc_t out = shaped(ndims, dims, in.data_type);
     out.format_kind = dnnl_blocked;

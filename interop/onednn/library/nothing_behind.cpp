@@ -1,5 +1,5 @@
-// liboctet has nothing behind its interface of oneDNN: every request is Octet's, engines, memory and attributes are those of this folder,
-// and a handle that is not ours is a null pointer.
+// liboctet has nothing behind its interface of oneDNN: every request is Octet's, engines, memory and
+// attributes are those of this folder, and a handle that is not ours is a null pointer.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/compat/dnnl_debug.h"
 #include "onednn/interface/behind.hpp"
@@ -19,7 +19,8 @@ const primitive_attr &attributes_of(const request &r) {
     return r.attr->value;
 }
 
-/// Before more of a description is read than its first two fields: those of operations that Octet does not have end there.
+/// Before more of a description is read than its first two fields: those of operations that Octet does not
+/// have end there.
 void check_direction(const request &r) {
     try {
         prop_of(prop_kind_of(r.kind, r.op_desc));

@@ -1,4 +1,5 @@
-// Descriptions of operations, filled in as the client gives them. What is wrong with one, its primitive descriptor says.
+// Descriptions of operations, filled in as the client gives them. What is wrong with one, its primitive
+// descriptor says.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

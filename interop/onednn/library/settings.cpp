@@ -9,7 +9,7 @@ using octet::status;
 
 namespace {
 
-/// What an entry of oneDNN's cache stands for here: its default of 1024 entries is Octet's default of 64 MiB.
+/// Bytes per entry of oneDNN's cache: its default of 1024 entries is Octet's default of 64 MiB.
 constexpr std::size_t bytes_per_entry = std::size_t{1} << 16;
 
 struct level {

@@ -1,4 +1,5 @@
-// Getters of the real library as values, their translation to Octet's attributes, and the key by which a decision is remembered.
+// Getters of the real library as values, their translation to Octet's attributes, and the key by which a
+// decision is remembered.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/attributes.hpp"
 

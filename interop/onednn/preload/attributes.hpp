@@ -11,8 +11,9 @@ namespace octet::onednn {
 /// The attributes in Octet's words. Throws `refusal` for what Octet lacks.
 octet::primitive_attr to_octet(dnnl_primitive_kind_t kind, const_dnnl_primitive_attr_t attr);
 
-/// True if a tensor of the request, of its post-ops included, is packed by Octet: then only Octet can read it. Reference kernels
-/// of the real library take any layout for a blocked one, which gives garbage or a crash, so the refusal is made here.
+/// True if a tensor of the request, of its post-ops included, is packed by Octet: then only Octet can read
+/// it. Reference kernels of the real library take any layout for a blocked one, which gives garbage or a
+/// crash, so the refusal is made here.
 bool has_packed_tensor(const request &r);
 
 /// Appends bytes to `key` that are equal for equal attributes.

@@ -1,5 +1,5 @@
-// A cache of decisions in front of the decision itself. The key of a request has everything that decides: kind, tensors,
-// parameters, attributes.
+// A cache of decisions in front of the decision itself. The key of a request has everything that decides:
+// kind, tensors, parameters, attributes.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/interface/decision.hpp"
 

@@ -1,5 +1,6 @@
-// Sum and concat. In oneDNN 3.x their parameters stand in another order, and whatever comes must reach such a library
-// unchanged; so they are words of a register here, and this file doesn't include the header that declares the functions.
+// Sum and concat. In oneDNN 3.x their parameters stand in another order, and whatever comes must reach such a
+// library unchanged; so they are words of a register here, and this file doesn't include the header that
+// declares the functions.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <memory>

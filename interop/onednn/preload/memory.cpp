@@ -1,5 +1,6 @@
-// Memory and its descriptors are the real library's. Descriptors of packed weights pass through here to be mended: clients that
-// rebuild one by hand (ideep transposes weights so) keep the part that counts and lose what the real library reads.
+// Memory and its descriptors are the real library's. Descriptors of packed weights pass through here to be
+// mended: clients that rebuild one by hand (ideep transposes weights so) keep the part that counts and lose
+// what the real library reads.
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the user decides by environment variables: OCTET_DNNL, whether problems are taken at all; OCTET_DNNL_VERBOSE, whether
-// it is told which.
+// The user's environment variables: OCTET_DNNL decides whether Octet takes problems at all;
+// OCTET_DNNL_VERBOSE prints which it takes.
 
 #include <string>
 
@@ -9,13 +9,13 @@ namespace octet::onednn {
 
 enum class policy {
     off,       ///< everything falls back
-    automatic, ///< what Octet takes is Octet's
+    automatic, ///< Octet computes what it takes
     only       ///< an int8 problem that Octet refuses is an error
 };
 policy policy_in_force();
 
-/// Adds a byte to the file that OCTET_DNNL_REPORT names, if it names one: `octet preload` wants to know whether anything in
-/// its program called oneDNN.
+/// Adds a byte to the file that OCTET_DNNL_REPORT names, if it names one: `octet preload` wants to know
+/// whether anything in its program called oneDNN.
 void report_call();
 
 /// True if `tell` prints.

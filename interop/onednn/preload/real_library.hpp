@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// oneDNN itself, behind a table of pointers. This library stands in front of the real one under the same names, so it may
-// not refer to any of them: an undefined dnnl_* symbol would be its own, or missing where the client's library is loaded
-// with RTLD_LOCAL (Python does that). The real library is looked for by name at the first call that needs it.
+// oneDNN itself, behind a table of pointers. This library stands in front of the real one under the same
+// names, so it may not refer to any of them: an undefined dnnl_* symbol would be its own, or missing where
+// the client's library is loaded with RTLD_LOCAL (Python does that). The real library is looked for by name
+// at the first call that needs it.
 
 #include "onednn/interface/behind.hpp"
 

@@ -1,6 +1,7 @@
-// Octet takes of oneDNN's what it does as oneDNN does, and faster: forward passes of 8-bit sources. What it could do beyond that
-// for a client of its own header falls back to it. Tensors whose layout the library shall choose get oneDNN's choice, then the
-// translation that both doors share makes Octet's primitive descriptor.
+// Octet takes of oneDNN's what it does as oneDNN does, and faster: forward passes of 8-bit sources. What it
+// could do beyond that for a client of its own header falls back to it. Tensors whose layout the library
+// shall choose get oneDNN's choice, then the translation that both doors share makes Octet's primitive
+// descriptor.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/take.hpp"
 
@@ -70,8 +71,8 @@ bool keeps_layout(dnnl_primitive_kind_t kind) {
            kind != dnnl_matmul && kind != dnnl_reorder;
 }
 
-/// A copy of a request in which tensors with layout `any` have what oneDNN would make of it, where Octet makes something
-/// else.
+/// A copy of a request in which tensors with layout `any` have what oneDNN would make of it, where Octet
+/// makes something else.
 class settled_request {
 public:
     explicit settled_request(const request &r) : r_(r), op_desc_(copy_of_op_desc(r)) {
@@ -117,7 +118,7 @@ private:
 
     request r_;
     std::vector<char> op_desc_;
-    dnnl_memory_desc_t dst_; ///< of sum and concat
+    dnnl_memory_desc_t dst_; ///< the destination of sum and concat
 };
 
 /// Output scales that are all 1 and nothing else: codes move as they are. PyTorch packs weights so.

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Which requests are Octet's, and what becomes of them.
+// Decides which requests are Octet's, and translates them.
 
 #include <memory>
 
@@ -8,8 +8,8 @@
 
 namespace octet::onednn {
 
-/// True for what Octet might take, by operation and types: a look that costs next to nothing, since every float problem of
-/// a client comes by.
+/// True for what Octet might take, by operation and types: a look that costs next to nothing, since every
+/// float problem of a client comes by.
 bool is_candidate(const request &r);
 
 /// The problem, complete. Throws `refusal` or octet::error with the reason why it is not Octet's.

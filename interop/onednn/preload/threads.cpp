@@ -42,8 +42,8 @@ const openmp &runtime() {
     return found;
 }
 
-/// OpenMP's workers do not survive a fork, and a child that waits for them hangs. A child that is forked before there are
-/// any, as servers do, has a pool of its own.
+/// OpenMP's workers do not survive a fork, and a child that waits for them hangs. A child that is forked
+/// before there are any, as servers do, has a pool of its own.
 std::atomic<bool> has_workers{false}, has_lost_workers{false};
 
 /// oneDNN's rule: all threads of the calling thread's setting, one inside of a parallel region.

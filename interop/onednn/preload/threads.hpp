@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Octet's loops on the threads that the client has. A program of oneDNN with OpenMP has a pool already, and a second one next
-// to it would fight for the same cores. So loops run on the client's: found at run time, without linking OpenMP.
+// Octet's loops on the threads that the client has. A program of oneDNN with OpenMP has a pool already, and a
+// second one next to it would fight for the same cores. So loops run on the client's: found at run time,
+// without linking OpenMP.
 
 namespace octet::onednn {
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Reorders between packed weights and a layout or type that only the real library knows: over a plain copy, of which each of
-// the two makes or reads its side. Attributes belong to the real library's step.
+// Reorders between packed weights and a layout or type that only the real library knows: over a plain copy,
+// of which each of the two makes or reads its side. Attributes belong to the real library's step.
 
 #include <memory>
 

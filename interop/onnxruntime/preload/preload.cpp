@@ -1,6 +1,7 @@
-// liboctet_onnxruntime_preload.so, for programs that cannot choose a provider, as those of Node.js: loaded before ONNX Runtime's own
-// library (LD_PRELOAD) it stands in front of its one function, and gives every session Octet's provider. A table of ONNX Runtime's
-// functions is copied, and those that make sessions are replaced; all others are called as they are.
+// liboctet_onnxruntime_preload.so, for programs that cannot choose a provider, as those of Node.js: loaded
+// before ONNX Runtime's own library (LD_PRELOAD) it stands in front of its one function, and gives every
+// session Octet's provider. A table of ONNX Runtime's functions is copied, and those that make sessions are
+// replaced; all others are called as they are.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +22,7 @@ namespace {
 
 using namespace octet::onnxruntime;
 
-// What programs of ONNX Runtime call; environments, sessions and their options are addresses.
+// The functions that programs of ONNX Runtime call; environments, sessions and their options are addresses.
 constexpr slot<7, may_fail(void *, const char *, const void *, void **)> create_session{};
 constexpr slot<8, may_fail(void *, const void *, std::size_t, const void *, void **)>
     create_session_from_array{};
@@ -36,7 +37,7 @@ constexpr slot<304, may_fail(void *, void *, const void *const *, std::size_t, c
 constexpr slot<312, const char *(const void *)> device_provider{};
 
 constexpr const char *provider = "OctetExecutionProvider";
-constexpr std::size_t most_functions = 1024; ///< of a table; version 1.30 has 428
+constexpr std::size_t most_functions = 1024; ///< bound for the functions of a table; version 1.30 has 428
 
 using table = const void *const *;
 
@@ -73,7 +74,8 @@ const loaded &real() {
     return found;
 }
 
-/// Functions from `functions` to the end of the memory that the library's file fills there, which is behind the table's end.
+/// Functions from `functions` to the end of the memory that the library's file fills there, which is behind
+/// the table's end.
 std::size_t readable(table functions) {
     struct search {
         std::uintptr_t at;
@@ -191,7 +193,7 @@ void *with_provider(table functions, void *env, const void *given) {
     return options;
 }
 
-table real_functions = nullptr; ///< of the newest version that was asked for; tables of all versions are one
+table real_functions = nullptr; ///< the newest version that was asked for; tables of all versions are one
 
 template <typename Create> ort_status *create(void *env, const void *options, const Create &make) {
     report();
@@ -202,7 +204,7 @@ template <typename Create> ort_status *create(void *env, const void *options, co
     call(real_functions, release_options, own);
     if (!status)
         return nullptr;
-    ort_status *const without = make(options); // which may have the provider already
+    ort_status *const without = make(options); // the options may have the provider already
     if (without)
         call(real_functions, api::release_status, status);
     else

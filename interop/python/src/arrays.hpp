@@ -26,11 +26,12 @@ data_type type_of(const py::object &dtype, const std::string &who);
 /// Whatever has elements: arrays, scalars, lists, buffers, DLPack's tensors.
 py::array array_of(const py::handle &object, const std::string &who);
 
-/// Returns the elements as `type` in row-major order, without a copy where they are so. Integers must fit, float64 rounds.
+/// Returns the elements as `type` in row-major order, without a copy where they are so. Integers must fit,
+/// float64 rounds.
 py::array elements_as(const py::array &values, data_type type, const std::string &who);
 
-/// An array's elements as `dtype` in row-major order, at an address that is a multiple of their size; without a copy where
-/// they are. (NumPy's ascontiguousarray keeps any address.)
+/// An array's elements as `dtype` in row-major order, at an address that is a multiple of their size; without
+/// a copy where they are. (NumPy's ascontiguousarray keeps any address.)
 py::array dense(const py::array &values, const py::dtype &dtype);
 
 /// Dimensions of an array.

@@ -9,7 +9,8 @@
 namespace octet::python {
 namespace {
 
-/// A number of Python's own: most callers give these, and an array of one takes longer to make than a small operation runs.
+/// A number of Python's own: most callers give these, and an array of one takes longer to make than a small
+/// operation runs.
 template <typename T> std::optional<T> plain_number(const py::handle &value) {
     if (std::is_floating_point_v<T> && PyFloat_CheckExact(value.ptr()))
         return static_cast<T>(PyFloat_AS_DOUBLE(value.ptr()));

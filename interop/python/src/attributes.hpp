@@ -17,8 +17,8 @@ struct channel_masks {
 struct attributes {
     primitive_attr attr;
     std::unordered_map<int, memory> args;
-    std::vector<py::array> kept;        ///< whose bytes `args` are
-    std::optional<py::array> begins_as; ///< what a sum post-op adds to
+    std::vector<py::array> kept;        ///< owners of the bytes of `args`
+    std::optional<py::array> begins_as; ///< the values to which a sum post-op adds
 };
 
 /// `given` has keyword arguments of octet.operations, all of which may be absent or None: rule, multiplier, shift,

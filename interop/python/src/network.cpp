@@ -106,8 +106,8 @@ python_network::inputs_of_call python_network::checked(const description &d, con
     return given;
 }
 
-/// The description of a network whose open sizes are as in `given`, of which the plan is made if need be; null where the
-/// network itself got these sizes, since it had none.
+/// The description of a network whose open sizes are as in `given`, of which the plan is made if need be;
+/// null where the network itself got these sizes, since it had none.
 std::shared_ptr<const python_network::description>
 python_network::description_for(const description &usual, const inputs_of_call &given) {
     network_sizes sizes;
@@ -140,9 +140,9 @@ python_network::description_for(const description &usual, const inputs_of_call &
     return d;
 }
 
-/// Calls what `prepare` returns for the sizes and the checked inputs with a context that has them set: what was checked
-/// is what is bound, since a context has the sizes of its description, and inputs are checked anew where `resize` changed
-/// the usual ones before a turn began.
+/// Calls what `prepare` returns for the sizes and the checked inputs with a context that has them set: what
+/// was checked is what is bound, since a context has the sizes of its description, and inputs are checked
+/// anew where `resize` changed the usual ones before a turn began.
 template <typename Prepare>
 void python_network::in_context(const py::args &values, const py::kwargs &named, const Prepare &prepare) {
     for (;;) {
@@ -176,7 +176,7 @@ std::vector<py::array> python_network::execute(const py::args &values, const py:
     std::vector<py::array> codes, results;
     in_context(values, named, [&](const auto &sizes, const inputs_of_call &given) {
         last_call now = {sizes, given};
-        std::swap(last_, now); // what the old one keeps may end with Python code
+        std::swap(last_, now); // destroying the old one may run Python code
         const bool wants_reals =
             std::any_of(given.begin(), given.end(), [](const input &i) { return i.is_real; });
         codes.clear();

@@ -22,9 +22,9 @@
 
 namespace octet::python {
 
-/// A network and the contexts that its calls run in. Calls of several threads run at once, each in a context of its own;
-/// with state (recurrent operators) they take turns in one. Where the file leaves sizes open, calls choose them, and
-/// contexts of sizes that were used lately are kept.
+/// A network and the contexts that its calls run in. Calls of several threads run at once, each in a context
+/// of its own; with state (recurrent operators) they take turns in one. Where the file leaves sizes open,
+/// calls choose them, and contexts of sizes that were used lately are kept.
 class python_network {
 public:
     explicit python_network(network first);
@@ -75,7 +75,7 @@ private:
     struct description {
         std::vector<port> inputs, outputs;
         network_sizes sizes;
-        std::string key;             ///< of the inputs' dimensions
+        std::string key;             ///< dimensions of the inputs
         bool has_open_sizes() const; ///< until the first call
         bool has_dims_of(const description &other) const;
     };
@@ -127,7 +127,7 @@ private:
     /// Descriptions of other sizes that calls had lately, latest first; under Python's lock.
     std::list<std::shared_ptr<const description>> others_described_;
 
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     const fork_guard at_fork_{mutex_};
     std::condition_variable returned_;
     std::vector<std::unique_ptr<network>> others_;

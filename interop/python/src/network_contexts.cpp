@@ -1,4 +1,5 @@
-// Contexts and the sizes that they have: `take` finds or makes one for a call, `resize` changes those of all later calls.
+// Contexts and the sizes that they have: `take` finds or makes one for a call, `resize` changes those of all
+// later calls.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What all operations do with their arguments: arrays as operands of primitives, results, execution.
+// The common part of all operations' arguments: arrays as operands of primitives, results, execution.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-// Arrays become tensors, keyword arguments attributes, parameters the texts of the library's description; then a primitive is made and run. Start with
-// `run`.
+// Arrays become tensors, keyword arguments attributes, parameters the texts of the library's description;
+// then a primitive is made and run. Start with `run`.
 // SPDX-License-Identifier: Apache-2.0
 #include "operations.hpp"
 
@@ -40,7 +40,8 @@ int argument_of(std::string_view name) {
     throw py::type_error("'" + std::string(name) + "' is no tensor");
 }
 
-/// From a list, whose tensors the operation takes as OCTET_ARG_MULTIPLE_SRC + i, or a dict by name, where None is absent.
+/// From a list, whose tensors the operation takes as OCTET_ARG_MULTIPLE_SRC + i, or a dict by name, where
+/// None is absent.
 std::vector<input> inputs_of(const py::object &arrays) {
     std::vector<input> inputs;
     if (py::isinstance<py::list>(arrays)) {
@@ -63,7 +64,7 @@ std::vector<input> inputs_of(const py::object &arrays) {
         const auto who = py::cast<std::string>(name);
         const int arg = argument_of(who);
         if (!x.is_none() || arg == OCTET_ARG_SRC ||
-            arg == OCTET_ARG_SRC_1) // which says that None is no array
+            arg == OCTET_ARG_SRC_1) // an operand that reports None as no array
             inputs.push_back({arg, operand(x, who)});
     }
     return inputs;
@@ -140,9 +141,9 @@ std::map<std::string, std::string> texts_of(const std::string &operation, const 
 
 // ---- the whole
 
-/// Runs `operation`. `sizes` are the result's dimensions, None for those that the inputs have when they are broadcast. `w` is None, or weights
-/// whose layout the primitive chooses: (array, the Weights that it is a view of or None). With `keep_order`, the result of an image whose
-/// channels come last has them last too.
+/// Runs `operation`. `sizes` are the result's dimensions, None for those that the inputs have when they are
+/// broadcast. `w` is None, or weights whose layout the primitive chooses: (array, the Weights that it is a
+/// view of or None). With `keep_order`, the result of an image whose channels come last has them last too.
 py::array run_primitive(const std::string &operation, const py::object &arrays, const py::dict &parameters,
                         const py::dict &keywords, const py::object &sizes, const py::object &dtype,
                         const std::tuple<int, int, int> &masks, const py::object &w, bool keep_order) {

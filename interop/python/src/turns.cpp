@@ -1,5 +1,5 @@
-// A counter of calls and a flag under one lock. A thread's uses are a chain: a call within another is an error, so that no
-// thread waits for itself.
+// A counter of calls and a flag under one lock. A thread's uses are a chain: a call within another is an
+// error, so that no thread waits for itself.
 // SPDX-License-Identifier: Apache-2.0
 #include "turns.hpp"
 

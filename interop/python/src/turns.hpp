@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Who may use a network now: any number of calls at once, or one change alone. A change that waits lets no further call
-// begin, so that it comes about however many threads keep calling. Nothing here knows Python; its lock is
-// released by whoever waits (network.hpp).
+// Turns in using a network: any number of calls at once, or one change alone. While a change waits, no
+// further call begins, so that the change comes about however many threads keep calling. Nothing here knows
+// Python; its lock is released by whoever waits (network.hpp).
 
 #include <condition_variable>
 #include <mutex>
@@ -28,7 +28,7 @@ public:
     private:
         friend class turns;
         const bool is_change_;
-        const use *outer_; ///< of another network, in this thread
+        const use *outer_; ///< this thread's use of another network
     };
 
     class call : public use {
@@ -47,7 +47,7 @@ private:
 
     void forget_other_threads();
 
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::condition_variable changed_;
     int calls_ = 0, waiting_changes_ = 0;
     bool is_changing_ = false;
