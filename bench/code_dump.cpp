@@ -288,7 +288,7 @@ void add_windows() {
         for (const dim_t channels : {7, 64, 100}) {
             const memory::desc x({1, channels, 14, 14}, t, format_tag::nhwc);
             const std::string name = name_of(t) + " " + std::to_string(channels);
-            const bool is_code = t == type::u8 || t == type::s8; // what pooling takes
+            const bool is_code = t == type::u8 || t == type::s8; // a type that pooling takes
             for (const algorithm alg : {algorithm::pooling_max, algorithm::pooling_avg_include_padding,
                                         algorithm::pooling_avg_exclude_padding})
                 if (is_code)

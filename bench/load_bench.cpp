@@ -1,10 +1,11 @@
-// What loading a network takes: time, of its first run and of making it once more too, and memory of a process that has run
-// it once. One process is one sample:
+// The cost of loading a network: the time, also of its first run and of making it a second time, and the
+// memory of a process that has run it once. One process is one sample:
 //
 //   for i in $(seq 25); do load_bench model.onnx 2 sequence=128; done
 //
-// Memory is what the network adds to the process: its own pages (anonymous), generated code, and pages of the network's
-// file that are in memory; less the buffers, which depend on the sizes of the inputs. Pages of libraries are not counted.
+// Memory is what the network adds to the process: its own pages (anonymous), generated code, and pages of the
+// network's file that are in memory; less the buffers, which depend on the sizes of the inputs. Pages of
+// libraries are not counted.
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>

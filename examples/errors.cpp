@@ -1,5 +1,6 @@
-// What happens when something is wrong: every function that can fail throws octet::error, whose status tells the kind and whose sentence names
-// the argument, what was given and what is allowed. A program catches it where it can do something about it: here it asks for another rule.
+// Shows what an error looks like: every function that can fail throws octet::error, whose status tells the
+// kind and whose sentence names the argument, what was given and what is allowed. A program catches it where
+// it can do something about it: here it asks for another rule.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <string>
@@ -37,7 +38,8 @@ int main() {
             return 1;
     }
 
-    // The same layer under another rule. What can fail has failed by now: execute checks its arguments before it writes.
+    // The same layer under another rule. What can fail has failed by now: execute checks its arguments before
+    // it writes.
     const auto layer = make_layer(requantization_rule::ort_f32, cpu);
     const memory src(layer.src_desc(), cpu), weights(layer.weights_desc(), cpu), dst(layer.dst_desc(), cpu);
     try {

@@ -1,5 +1,5 @@
-// A quantized .onnx model in ONNX Runtime, without and with Octet: onnxruntime_session PROVIDER MODEL. PROVIDER is the path that
-// `octet onnxruntime --path` prints. Inputs are random, outputs have to be equal.
+// A quantized .onnx model in ONNX Runtime, without and with Octet: onnxruntime_session PROVIDER MODEL.
+// PROVIDER is the path that `octet onnxruntime --path` prints. Inputs are random, outputs have to be equal.
 // SPDX-License-Identifier: Apache-2.0
 #include <onnxruntime_cxx_api.h>
 
@@ -50,7 +50,7 @@ struct result {
 result run(Ort::Session &session) {
     const Ort::AllocatorWithDefaultOptions allocator;
     const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
-    std::vector<Ort::AllocatedStringPtr> names; // of inputs, then outputs
+    std::vector<Ort::AllocatedStringPtr> names; // names of the inputs, then of the outputs
     std::vector<const char *> inputs, outputs;
     std::vector<random_input> data;
     std::vector<Ort::Value> values;

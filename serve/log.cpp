@@ -109,10 +109,10 @@ private:
     }
 
     const listener complain_;
-    std::mutex file_mutex_; ///< of these
+    std::mutex file_mutex_; ///< guards the two below
     int file_;
     bool is_failing_ = false;
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::condition_variable wake_, idle_;
     std::deque<std::string> lines_;
     bool is_ending_ = false, is_writing_ = false;

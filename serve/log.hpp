@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The server's log, in words on stderr, and the access log, a JSON object per request. Both are written by threads of their own, line
-// by line and at once. Where lines come faster than they can be written, or the disk is full, they are counted and lost: no request waits.
+// The server's log, in words on stderr, and the access log, a JSON object per request. Both are written by
+// threads of their own, line by line and at once. Where lines come faster than they can be written, or the
+// disk is full, they are counted and lost: no request waits.
 
 #include <cstdint>
 #include <memory>

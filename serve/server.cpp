@@ -288,7 +288,8 @@ bool server::stop() {
 
 namespace {
 
-/// Threads and memory that only help where there are requests for a long time, in a process that is a server and nothing else.
+/// Threads and memory that only help where there are requests for a long time, in a process that is a server
+/// and nothing else.
 sigset_t prepare_process() {
     sigset_t watched;
     sigemptyset(&watched);
@@ -424,7 +425,7 @@ int server::run(const server_options &options, const std::string &greeting) {
     out.info(is_done ? "stopped" : "stopped with requests left over, which took too long");
     constexpr auto most_wait = std::chrono::seconds(2);
     for (const auto until = clock::now() + most_wait; own.models->is_loading();)
-        if (clock::now() > until) { // what a model computes while it is loaded cannot be interrupted
+        if (clock::now() > until) { // a model that computes while it is loaded cannot be interrupted
             out.flush();
             _exit(is_done ? 0 : 1);
         } else {

@@ -11,7 +11,8 @@ namespace octet::serve {
 
 class server {
 public:
-    /// Listens at once, so that a probe sees a process that is alive, then loads, unless that is left to `load`. Throws octet::error.
+    /// Listens at once, so that a probe sees a process that is alive, then loads, unless that is left to
+    /// `load`. Throws octet::error.
     explicit server(const server_options &options, bool is_loading = true);
     ~server();
     /// Loads what the options name. Throws octet::error.
@@ -31,7 +32,7 @@ public:
 private:
     static int check(const server_options &options);
     void reload_files();
-    std::string places() const; ///< where it listens
+    std::string places() const; ///< addresses that it listens on
     struct state;
     std::unique_ptr<state> state_;
 };

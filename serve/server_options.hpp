@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What an operator can choose, without what the server is made of.
+// The options that an operator chooses; nothing of the server's own parts.
 
 #include <chrono>
 #include <cstddef>
@@ -20,10 +20,10 @@ struct server_options {
     int io_threads = 0;                     ///< 0: one for two cores
     bool is_pinned = false;
     std::chrono::milliseconds poll{5000};    ///< 0: the folder is read on SIGHUP only
-    std::chrono::milliseconds load{300'000}; ///< that loading a model may take
+    std::chrono::milliseconds load{300'000}; ///< bound of the time that loading a model takes
     std::string trial_program;               ///< that tries a model first (core/trial.hpp); "": none does
     std::string profile;         ///< of .tflite models that name none; "": the framework's arithmetic
-    bool rows_alike = true;      ///< of .onnx models that do not say
+    bool rows_alike = true;      ///< default for .onnx models that do not say
     std::string model_name;      ///< the folder is that of one model
     bool saves_findings = false; ///< beside each model
     bool may_be_empty = false;   ///< a folder that has become empty ends its models

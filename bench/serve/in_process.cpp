@@ -1,5 +1,5 @@
-// What a server's throughput is compared with: threads that run a network without a server, each in a context of its own over shared
-// weights, on one of several inputs in turn, as requests bring theirs.
+// The baseline of a server's throughput: threads that run a network without a server, each in a context of
+// its own over shared weights, on one of several inputs in turn, as requests bring theirs.
 //
 //     serve_in_process MODEL THREADS SECONDS
 //
@@ -17,7 +17,7 @@
 namespace {
 
 constexpr std::size_t inputs_in_turn = 4;
-using buffers = std::vector<std::vector<std::byte>>; ///< of all inputs
+using buffers = std::vector<std::vector<std::byte>>; ///< buffers of all inputs
 
 void run(octet::network &net, const std::atomic<bool> &is_over, std::size_t &runs) {
     std::vector<buffers> requests(inputs_in_turn);

@@ -61,7 +61,7 @@ struct test_set {
     std::size_t count = 0;
     bytes images; ///< count x 8 x 8, values 0 to 16
     std::vector<int> labels;
-    std::vector<int> f32_answers; ///< of the network before quantization
+    std::vector<int> f32_answers; ///< answers of the network before quantization
 };
 
 test_set read_test_set(const std::string &path) {
@@ -128,7 +128,7 @@ private:
 
 struct result {
     std::vector<int> answers;
-    std::vector<std::int8_t> probabilities; ///< of all images
+    std::vector<std::int8_t> probabilities; ///< probabilities of all images
     double seconds_per_image = 0;           ///< median: an interrupted run does not count
     std::string implementations;
 };
@@ -150,7 +150,7 @@ result classify(const std::string &model, requantization_rule rule, const test_s
     return r;
 }
 
-/// What each operator writes, by the name of the tensor: all images, one after the other.
+/// The results of each operator, by the name of the tensor: all images, one after the other.
 using operator_outputs = std::map<std::string, bytes>;
 
 operator_outputs outputs_of_operators(const std::string &model, requantization_rule rule,

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Work that takes long and is no inference: it is done in threads of its own, so that those that read and write never wait for it.
+// Work that takes long and is no inference: it is done in threads of its own, so that those that read and
+// write never wait for it.
 
 #include <condition_variable>
 #include <deque>
@@ -58,12 +59,12 @@ private:
             waiting_.pop_front();
             lock.unlock();
             task();
-            task = nullptr; // what it holds goes without the lock
+            task = nullptr; // destroys the task's captures without the lock
             lock.lock();
         }
     }
 
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::condition_variable wake_;
     bool is_stopping_ = false;
     std::deque<std::function<void()>> waiting_;

@@ -1,5 +1,5 @@
-// A table of the types. Elements go from one to another as numbers of type double, in which all of these fit; codes of real numbers are
-// made by the network's own arithmetic.
+// A table of the types. Elements go from one to another as numbers of type double, in which all of these fit;
+// codes of real numbers are made by the network's own arithmetic.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/datatypes.hpp"
 
@@ -44,7 +44,7 @@ template <int exponent_bits, int fraction_bits> struct small_float {
         } else if (std::isfinite(v)) {
             const int exponent = std::max(std::ilogb(v), 1 - bias);
             const double fraction = std::nearbyint(std::ldexp(std::abs(v), fraction_bits - exponent));
-            if (exponent <= bias) // what is rounded up to infinity is infinity
+            if (exponent <= bias) // numbers that are rounded up to infinity are infinity
                 magnitude = std::min(magnitude,
                                      ((exponent + bias - 1) << fraction_bits) + static_cast<int>(fraction));
         }
@@ -131,7 +131,8 @@ std::vector<std::byte> elements_of(const datatype &d, const std::vector<double> 
     return bytes;
 }
 
-/// Calls `f` with elements from `i` on, few at once: numbers of type double take more memory than what they are made of.
+/// Calls `f` with elements from `i` on, few at once: numbers of type double take more memory than what they
+/// are made of.
 template <typename Function> void in_pieces(const datatype &d, const byte_range &bytes, const Function &f) {
     constexpr std::size_t piece = 4096;
     for (std::size_t i = 0; i * d.size < bytes.size; i += piece)

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the protocols tell of a model, in the JSON of the REST form: gRPC's messages have the same fields.
+// The description of a model for the protocols, in the JSON of the REST form: gRPC's messages have the same
+// fields.
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a model turned out to be when it was measured. It travels as JSON from the process that tried the model, and can be stored beside the
-// model's file, MODEL.findings.json, so that the next server need not measure.
+// The results of measuring a model. They travel as JSON from the process that tried the model, and can be
+// stored beside the model's file, MODEL.findings.json, so that the next server need not measure.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 namespace octet::serve {
 
 struct model_findings {
-    std::vector<std::int64_t> sizes = {1}; ///< of batches
+    std::vector<std::int64_t> sizes = {1}; ///< sizes of batches
     std::string unbatchable_because;       ///< why it has no other sizes; "" if it has
     double seconds_per_row = 0;
     bool is_multi_threaded = false; ///< all cores help a request that is alone
@@ -24,8 +24,8 @@ nlohmann::json to_json(const model_findings &f);
 /// Throws nlohmann::json::exception or octet::error where these are no findings.
 model_findings findings_from(const nlohmann::json &j);
 
-/// Findings beside a model's file. They hold for its bytes, its configuration, the version of the program, the instruction set and the
-/// number of workers.
+/// Findings beside a model's file. They hold for its bytes, its configuration, the version of the program,
+/// the instruction set and the number of workers.
 class stored_findings {
 public:
     stored_findings(const std::string &model_path, const std::string &config, int workers);

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// One request on its way: what it asks, as the protocols have checked it, and what became of it. It knows no protocol, and
-// the scheduler that queues it knows no network.
+// One request on its way: what it asks, as the protocols have checked it, and what became of it. It knows no
+// protocol, and the scheduler that queues it knows no network.
 
 #include <chrono>
 #include <cstddef>
@@ -37,7 +37,7 @@ enum class outcome {
 };
 constexpr int outcome_count = static_cast<int>(outcome::failed) + 1;
 
-/// What metrics, logs and protocols say of an outcome.
+/// The name and the status codes of an outcome, for metrics, logs and protocols.
 struct outcome_facts {
     const char *name;
     int http, grpc; ///< status of HTTP, code of gRPC
@@ -56,9 +56,10 @@ struct refusal : std::runtime_error {
     bool is_counted = false; ///< in the figures of a model
 };
 
-constexpr std::size_t most_id_bytes = 1024; ///< of the name that a client gives to its request
+constexpr std::size_t most_id_bytes = 1024; ///< bound of the name that a client gives to its request
 
-/// A text that a client has sent, as a part of a sentence: not more than a hundred bytes of it, and none that moves a cursor.
+/// A text that a client has sent, as a part of a sentence: not more than a hundred bytes of it, and none that
+/// moves a cursor.
 inline std::string shown(std::string text) {
     constexpr std::size_t most = 100;
     if (text.size() > most)
@@ -81,7 +82,7 @@ struct datatype;
 /// An output as a request wants it.
 struct wanted_output {
     std::size_t index = 0;          ///< among the model's
-    const datatype *type = nullptr; ///< of its elements
+    const datatype *type = nullptr; ///< type of its elements
     std::int64_t classes = 0;       ///< how many of its largest elements instead; 0: all of it
 };
 
@@ -90,10 +91,10 @@ constexpr int usual_priority = 2, lowest_priority = 3;
 struct job {
     // ---- The request
     std::vector<byte_range> inputs;   ///< dense and row-major, in the model's order
-    std::shared_ptr<const void> keep; ///< what the inputs lie in
+    std::shared_ptr<const void> keep; ///< owner of the inputs' bytes
     std::int64_t rows = 1;            ///< first dimension of the inputs, where the model batches
     std::string shapes;               ///< only jobs with equal text are batched together
-    std::size_t bytes = 0;            ///< of the inputs, for the bounds
+    std::size_t bytes = 0;            ///< bytes of the inputs, for the bounds
     std::vector<wanted_output> wanted;
     clock::time_point deadline = clock::time_point::max();
     bool wants_profile = false;           ///< runs alone, then
@@ -102,11 +103,12 @@ struct job {
 
     // ---- What became of it
     outcome result = outcome::ok;
-    std::string sentence;                              ///< why it failed
-    std::unique_ptr<receive_budget::share> reply_held; ///< what the reply takes; null: it is not counted
-    std::vector<std::byte> storage;                    ///< of the outputs
-    std::vector<byte_range> outputs;                   ///< as `wanted`
-    std::vector<std::vector<std::byte>> presented;     ///< of outputs in another form
+    std::string sentence; ///< why it failed
+    /// The reply's share of memory; null: it is not counted.
+    std::unique_ptr<receive_budget::share> reply_held;
+    std::vector<std::byte> storage;                ///< memory of the outputs
+    std::vector<byte_range> outputs;               ///< as `wanted`
+    std::vector<std::vector<std::byte>> presented; ///< outputs that were converted to another form
     std::vector<std::vector<std::int64_t>> output_dims;
     clock::time_point queued, started, finished;
     std::int64_t batch = 0; ///< rows that ran together
@@ -120,7 +122,7 @@ struct job {
         result = o;
         sentence = std::move(why);
         finished = clock::now();
-        const auto tell = std::move(when_done); // which holds the job
+        const auto tell = std::move(when_done); // `when_done` holds the job
         when_done = nullptr;
         try {
             tell(*this);

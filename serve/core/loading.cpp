@@ -23,8 +23,8 @@ void stop_if_asked(const std::function<bool()> &stop) {
         throw error(status::runtime_error, "stopped");
 }
 
-/// What a network whose sizes a request chooses may take, if nothing is said: instances share a quarter of the memory, and
-/// weights, which they share, come on top.
+/// Returns the default limit for a network whose sizes a request chooses: instances share a quarter of the
+/// memory, and weights, which they share, come on top.
 std::size_t limit_of_open_sizes(const model_source &source, int instances) {
     std::error_code ignored;
     const std::uintmax_t file =
@@ -32,8 +32,8 @@ std::size_t limit_of_open_sizes(const model_source &source, int instances) {
     return 2 * static_cast<std::size_t>(file) + usable_memory() / 4 / static_cast<std::size_t>(instances);
 }
 
-/// Sizes to load and warm up a network with, where the file leaves them open and config.json tells none; requests choose
-/// their own. One size for all, the first that every operator can have.
+/// Sizes to load and warm up a network with, where the file leaves them open and config.json tells none;
+/// requests choose their own. One size for all, the first that every operator can have.
 std::map<std::string, dim_t> usual_sizes(const model::graph &g) {
     for (const dim_t size : {16, 32, 64, 128, 256, 512, 1024, 224, 299, 320, 384, 640, 8, 4, 2, 1}) {
         std::map<std::string, dim_t> dimensions;
@@ -103,10 +103,10 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     options.threads = std::max(config.threads, 1);
     const bool is_open =
         any_dimension(g, [](const model::tensor &t, std::size_t d) { return t.dims[d] < 0; });
-    const bool has_names =
-        any_dimension(g, [](const model::tensor &t, std::size_t d) { // of open sizes that are 1 in the graph
-            return d < t.dim_names.size() && !t.dim_names[d].empty();
-        });
+    // Open sizes that are 1 in the graph have names.
+    const bool has_names = any_dimension(g, [](const model::tensor &t, std::size_t d) {
+        return d < t.dim_names.size() && !t.dim_names[d].empty();
+    });
     if (is_open && options.dimensions.empty() && options.shapes.empty())
         options.dimensions = usual_sizes(g);
     const bool has_open_sizes = is_open || (has_names && !m->is_batching());
@@ -199,8 +199,8 @@ double served_model::best_time(bound_context &p) const {
     return best;
 }
 
-/// Doubles the batch until a row gets no cheaper by it, twice in a row (a machine that is busy measures badly), or until that would
-/// take too long.
+/// Doubles the batch until a row gets no cheaper by it, twice in a row (a machine that is busy measures
+/// badly), or until that would take too long.
 std::vector<std::int64_t> served_model::measured_sizes(std::int64_t most, const std::function<bool()> &stop) {
     constexpr double worth = 0.95;
     std::vector<std::int64_t> sizes = {1};
@@ -242,7 +242,8 @@ bool served_model::rows_are_independent(std::int64_t size) {
     return true;
 }
 
-/// Rows of a network that is slow are compared in the smallest batch, and where nothing says that larger ones pay, none is measured.
+/// Rows of a network that is slow are compared in the smallest batch, and where nothing says that larger ones
+/// pay, none is measured.
 void served_model::find_sizes(const model_config &config, const std::function<bool()> &stop) {
     constexpr double slow = 0.1;
     try {

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What operators watch, in Prometheus' terms. doc/serving.md lists the names, which dashboards rely on: they stay.
+// The figures that operators watch, in Prometheus' terms. doc/serving.md lists the names, which dashboards
+// rely on: they stay.
 
 #include <map>
 #include <memory>
@@ -25,7 +26,7 @@ struct duration_sum {
     }
 };
 
-/// What the protocol's statistics extension asks for.
+/// The figures of the protocol's statistics extension.
 struct model_statistics {
     std::uint64_t last_milliseconds = 0; ///< since 1970, of the last inference
     std::uint64_t rows = 0, executions = 0;
@@ -53,7 +54,7 @@ public:
 
 private:
     friend class metrics;
-    mutable std::mutex mutex_; ///< of the statistics
+    mutable std::mutex mutex_; ///< guards the statistics
     model_statistics statistics_;
     double computed_ = 0; ///< at the last look
     clock::time_point last_look_ = clock::now();
@@ -82,7 +83,7 @@ private:
     void remove(const key &k, model_metrics *m);
 
     prometheus::Registry registry_;
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::map<key, one> models_;
     prometheus::Family<prometheus::Counter> &requests_, &rows_, &bytes_in_, &bytes_out_, &reloads_,
         &lost_lines_;

@@ -1,5 +1,5 @@
-// Running. Requests of one batch lie one after the other in the inputs of a context; what fills up a batch to one of the sizes is
-// zeros, and nobody reads their rows. How a model is made is in loading.cpp.
+// Running. Requests of one batch lie one after the other in the inputs of a context; what fills up a batch to
+// one of the sizes is zeros, and nobody reads their rows. How a model is made is in loading.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model.hpp"
 
@@ -10,8 +10,9 @@
 namespace octet::serve {
 namespace {
 
-constexpr std::size_t most_contexts = 12; ///< of an instance; sizes beyond are made again
-/// Bytes of an input from which on it is read where it lies: less is copied in less time than it takes to say where it is.
+constexpr std::size_t most_contexts = 12; ///< contexts of an instance; sizes beyond are made again
+/// Bytes of an input from which on it is read where it lies: less is copied in less time than it takes to say
+/// where it is.
 constexpr std::size_t least_in_place = std::size_t(16) << 10;
 
 } // namespace
@@ -215,7 +216,7 @@ void served_model::run_in(bound_context &p, const std::vector<std::shared_ptr<jo
         }
         j->storage.resize(total);
         for (const auto &[o, type, classes] : j->wanted) {
-            const tensor_view out = p.net.output(o); // which may be an input's bytes
+            const tensor_view out = p.net.output(o); // may share an input's bytes
             std::memcpy(j->storage.data() + at,
                         static_cast<const std::byte *>(out.data()) +
                             (is_batching() ? outputs_[o].bytes * static_cast<std::size_t>(row) : 0),

@@ -38,14 +38,14 @@ public:
     const std::vector<tensor_info> &inputs() const { return inputs_; }
     const std::vector<tensor_info> &outputs() const { return outputs_; }
     bool is_batching() const { return unbatchable_because_.empty(); }
-    /// Of an .onnx model, also in a saved plan: `network_options::rows_alike`. None for others, whose rows
-    /// are alike anyway.
+    /// Returns `network_options::rows_alike` of an .onnx model, also of one in a saved plan. Empty for other
+    /// models, whose rows are alike anyway.
     std::optional<bool> has_rows_alike() const { return rows_alike_; }
     const std::string &why_not_batching() const { return unbatchable_because_; }
     std::int64_t most_rows() const { return is_batching() ? most_rows_ : 1; }
     const queue_options &queue_settings() const { return queue_options_; }
     bool has_latency_mode() const { return multi_threaded_ != nullptr; }
-    std::size_t buffer_bytes() const { return buffer_bytes_; } ///< of all contexts, once warm
+    std::size_t buffer_bytes() const { return buffer_bytes_; } ///< bytes of all contexts, once warm
     std::size_t weight_bytes() const { return weight_bytes_; }
 
     /// Dimensions of an input of one request that are not the model's; sets rows and the text of shapes of the job.
@@ -55,7 +55,7 @@ public:
     void run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) override;
     void ran(const std::vector<std::shared_ptr<job>> &batch, double seconds) override;
 
-    std::shared_ptr<job_queue> queue; ///< where its jobs wait, set by the repository
+    std::shared_ptr<job_queue> queue; ///< the queue of its jobs, set by the repository
     void set_metrics(std::shared_ptr<model_metrics> m) { metrics_ = std::move(m); }
     model_metrics *metrics() const { return metrics_.get(); }
 
@@ -105,7 +105,7 @@ private:
     queue_options queue_options_;
     std::unique_ptr<network> single_threaded_,
         multi_threaded_; ///< the latter on all threads; null where it is not faster
-    std::mutex mutex_;   ///< of what follows
+    std::mutex mutex_;   ///< guards the members below
     std::vector<std::unique_ptr<instance>> free_;
     std::unique_ptr<instance> free_multi_threaded_;
     std::shared_ptr<model_metrics> metrics_;

@@ -24,16 +24,16 @@ struct model_config {
     std::vector<std::int64_t> sizes;
     /// 0: one thread a batch, or all of them for a request that is alone, where that was measured to be faster.
     int threads = 0;
-    /// How many of the highest versions are served.
+    /// Number of versions that are served: the highest ones.
     int versions = 1;
     /// The queue's sizes are those of the measured or preferred batches, its instances those of above.
     queue_options queue;
     /// Digests of the model's file and of those beside it that hold its data.
     file_digests sha256;
-    /// What clients are told of inputs and outputs, by their names, instead of what the file declares.
+    /// Types of inputs and outputs that clients are told, by name, instead of those that the file declares.
     std::map<std::string, const datatype *> datatypes;
-    /// Of an .onnx model: whether a row has the same bits alone as among others
-    /// (`network_options::rows_alike`); none: as the server says. Otherwise its requests share no batches.
+    /// For .onnx models: whether a row has the same bits alone as among others
+    /// (`network_options::rows_alike`); empty: as the server says. If false, requests share no batches.
     std::optional<bool> rows_alike;
     /// Rule, sizes of dimensions that the file leaves open, bound of memory.
     network_options network;

@@ -61,9 +61,9 @@ std::string digest_of(const std::string &path) {
     return text;
 }
 
-/// What is read from a path is mapped, and a file that is overwritten in place would change under the network: models
-/// are read into memory. Saved plans are mapped, because processes share their weights so, and so is an .onnx file with
-/// company, where its data may lie.
+/// Models are read into memory, because a file that is read from a path is mapped, and one that is
+/// overwritten in place would change under the network. Saved plans are mapped, because processes share their
+/// weights so, and so is an .onnx file with company, where its data may lie.
 model::graph read_model(const model_source &source, const file_digests &allowed) {
     if (source.path.empty())
         return model::read_network(reinterpret_cast<const std::uint8_t *>(source.bytes.data()),

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The files of a model, read so that nobody can change them under the network, and compared with the digests that their configuration
-// names.
+// The files of a model, read so that nobody can change them under the network, and compared with the digests
+// that their configuration names.
 
 #include <map>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace octet::serve {
 
-/// SHA-256 of files by their names, in hexadecimal digits. The key "" is the model's own file; none: any files are taken.
+/// SHA-256 of files by their names, in hexadecimal digits. The key "" is the model's own file; none: any
+/// files are taken.
 using file_digests = std::map<std::string, std::string>;
 
 /// Throws octet::error.

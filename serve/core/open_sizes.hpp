@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Memory for plans in sizes that requests choose. All models of the process share it: together they take no more than one of them may.
+// Memory for plans in sizes that requests choose. All models of the process share it: together they take no
+// more than one of them may.
 
 #include <algorithm>
 #include <cstddef>
@@ -40,15 +41,15 @@ public:
         const std::lock_guard<std::mutex> lock(mutex_);
         return taken_;
     }
-    /// What plans may still take; 0 where no model has such sizes.
+    /// Returns the bytes that plans may still take; 0 if no model has open sizes.
     std::size_t left() {
         const std::lock_guard<std::mutex> models(models_mutex_);
         const std::lock_guard<std::mutex> lock(mutex_);
         return models_.empty() ? 0 : most_ - taken_;
     }
 
-    /// The bytes of a plan, given back with the object. Without room, plans that wait for another request of their sizes make
-    /// some.
+    /// The bytes of a plan, given back with the object. Without room, plans that wait for another request of
+    /// their sizes make some.
     class share {
     public:
         explicit share(std::size_t bytes) {
@@ -87,9 +88,9 @@ private:
             m->drop_idle_plans();
     }
 
-    std::mutex models_mutex_; ///< of the next one; locked before the other mutex and those of models
+    std::mutex models_mutex_; ///< guards `models_`; locked before the other mutex and those of models
     std::set<keeps_plans *> models_;
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::size_t most_ = 0, taken_ = 0;
 };
 

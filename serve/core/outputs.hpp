@@ -1,14 +1,14 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Outputs as a request wants them: in another datatype, or by Triton's classification extension the largest elements, as texts
-// "value:index".
+// Outputs as a request wants them: in another datatype, or by Triton's classification extension the largest
+// elements, as texts "value:index".
 
 #include "core/model.hpp"
 
 namespace octet::serve {
 
-/// Replaces those outputs of a finished job that were asked for in another form than the network's. Throws refusal where
-/// there is no room for them.
+/// Replaces those outputs of a finished job that were asked for in another form than the network's. Throws
+/// refusal where there is no room for them.
 void present(const served_model &m, job &j);
 
 /// The datatype of an output in the reply.

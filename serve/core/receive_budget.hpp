@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// One account of the memory that requests of all protocols take: bytes that have arrived, not bytes that were announced.
+// One account of the memory that requests of all protocols take: bytes that have arrived, not bytes that were
+// announced.
 
 #include <atomic>
 #include <cstddef>
@@ -64,7 +65,7 @@ public:
 private:
     const std::size_t most_, most_of_client_;
     counter held_{0};
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::map<std::string, std::weak_ptr<counter>> clients_;
 };
 

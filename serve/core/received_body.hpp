@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Bytes of a known number that a client sends. What is announced and never sent takes little: memory grows with what arrives, and counts then.
+// Bytes of a known number that a client sends. What is announced and never sent takes little: memory grows
+// with what arrives, and counts then.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace octet::serve {
 
 class received_body {
 public:
-    /// `first`: bytes that it has memory for at the beginning. The byte at `aligned_at` lies where a network reads a tensor without a copy.
+    /// `first`: bytes that it has memory for at the beginning. The byte at `aligned_at` lies where a network
+    /// reads a tensor without a copy.
     received_body(receive_budget &budget, std::shared_ptr<std::atomic<std::size_t>> client, std::size_t size,
                   std::size_t first, std::size_t aligned_at = 0)
         : held(budget, std::move(client)), size_(size), first_(first), aligned_at_(aligned_at) {}
@@ -23,7 +25,8 @@ public:
     std::size_t missing() const { return size_ - arrived_; }
     std::string_view bytes() const { return {begin_, arrived_}; }
 
-    /// Where the next bytes go, `expected` or more of them if so many are missing. Throws std::bad_alloc.
+    /// Returns the memory for the next bytes: `expected` or more of them if so many are missing. Throws
+    /// std::bad_alloc.
     std::pair<char *, std::size_t> room(std::size_t expected = 1) {
         constexpr std::size_t factor = 4, alignment = 64;
         if (!begin_ || arrived_ + std::min(expected, missing()) > capacity_) {

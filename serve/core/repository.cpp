@@ -1,4 +1,5 @@
-// A scan compares folders with what is served and loads what is new, in a thread of its own; requests see versions that are ready.
+// A scan compares folders with what is served and loads what is new, in a thread of its own; requests see
+// versions that are ready.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/repository.hpp"
 
@@ -18,12 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long no_version = 0; ///< of what is wrong with a model as a whole
+constexpr long no_version = 0; ///< key of an error that concerns a model as a whole
 /// Models that were asked for and are gone: they may come back, but not all are remembered for ever.
 constexpr std::size_t most_absent = 1000;
 constexpr const char *endings[] = {".octet", ".onnx", ".tflite"};
 
-/// What changes with the bytes of a file, also where its size and time are kept: "" if there is none.
+/// Returns a text that changes with the bytes of a file, even if its size and time are kept; "" if there is
+/// no file.
 std::string signature_of(const fs::path &file) {
     struct stat s {};
     if (::stat(file.c_str(), &s) != 0)
@@ -324,7 +326,8 @@ void repository::scan_model(const std::string &name, const std::string &place, b
         const auto at = now.find(version);
         left -= left > 0 && at != now.end() && at->second.model;
     }
-    // What is older than the versions that are served; what is gone, once another one is there to take its place.
+    // Remove versions older than those that are served, and those whose file is gone, once another version
+    // has taken their place.
     int kept = config.versions;
     const versions_of_one now = entries(name);
     const bool is_replaced = found.empty() || std::any_of(found.begin(), found.end(), [&](const auto &f) {

@@ -32,10 +32,10 @@ struct repository_options {
     bool may_be_empty = false; ///< a folder without models ends those of before
     bool is_lax = false;       ///< ready although some models could not be loaded
     bool is_explicit = false;  ///< models are loaded when a client asks for them, and not before
-    std::string
-        profile; ///< of .tflite models whose config.json names none; "": the framework's own arithmetic
-    bool rows_alike = true;      ///< of .onnx models whose config.json does not say
-    bool saves_findings = false; ///< what measuring found is stored beside each model
+    /// Default for .tflite models whose config.json names none; "": the framework's own arithmetic.
+    std::string profile;
+    bool rows_alike = true;      ///< default for .onnx models whose config.json does not say
+    bool saves_findings = false; ///< measurements are stored beside each model
     std::string only_name;       ///< the folder is that of one model, with this name; "": a folder of models
 };
 
@@ -92,7 +92,7 @@ private:
     using versions_of_one = std::map<long, entry>;
 
     versions_of_one entries(const std::string &name) const;
-    /// Where models are, by name. Throws octet::error.
+    /// Returns the places of models by name. Throws octet::error.
     std::map<std::string, std::string> places() const;
     std::map<long, found_version> versions_at(const std::string &place, const std::string &config_signature);
     std::string signature_with_data(const std::string &file);
@@ -124,7 +124,7 @@ private:
     std::map<std::string, bool> asked_; ///< by the repository extension: to load, or to unload
     bool was_empty_ = false;            ///< the folder, at the last look
 
-    mutable std::shared_mutex mutex_; ///< of what follows
+    mutable std::shared_mutex mutex_; ///< guards the members below
     std::map<std::string, versions_of_one> models_;
 
     std::mutex watch_mutex_;

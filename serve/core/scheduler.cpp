@@ -30,7 +30,8 @@ void pin_to(int index) {
 } // namespace
 
 const outcome_facts &facts_of(outcome o) {
-    // The codes of gRPC are OK, INVALID_ARGUMENT, UNAUTHENTICATED, …; 499 is what servers log of a client that has left.
+    // The codes of gRPC are OK, INVALID_ARGUMENT, UNAUTHENTICATED, …; 499 is what servers log of a client
+    // that has left.
     static constexpr outcome_facts all[outcome_count] = {
         {"ok", 200, 0},        {"invalid", 400, 3},   {"unauthorized", 401, 16}, {"forbidden", 403, 7},
         {"not_found", 404, 5}, {"too_large", 413, 8}, {"overloaded", 503, 8},    {"unavailable", 503, 14},
@@ -65,7 +66,7 @@ void scheduler::stop() {
     for (std::thread &worker : workers_)
         if (worker.joinable())
             worker.join();
-    std::vector<std::shared_ptr<executor>> over; // which may hold their queues
+    std::vector<std::shared_ptr<executor>> over; // destroyed without the lock: they may hold their queues
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto *queues : {&active_, &at_rest_})
         for (const auto &queue : *queues)
@@ -90,9 +91,9 @@ void scheduler::close(const std::shared_ptr<job_queue> &queue) {
     wake_.notify_all(); // its jobs wait for no others now
 }
 
-/// Of a server with a thousand models, few queues are active, and only those are looked through. A queue in
-/// which nothing waits or runs is at rest, or over if it is closed: then its executor is handed out, because
-/// what frees a model's memory should not do so under the lock.
+/// Queues at rest are not looked through: few queues are active on a server with a thousand models. A queue
+/// in which nothing waits or runs is at rest, or over if it is closed: then its executor is handed out,
+/// because freeing a model's memory should not happen under the lock.
 std::shared_ptr<executor> scheduler::settle(job_queue &queue) {
     if (waiting_ == 0 && busy_ == 0)
         idle_.notify_all();
@@ -335,7 +336,8 @@ void scheduler::work(int index, bool is_pinned) {
         if (rows > 0) {
             double &lately = queue->seconds_per_row_;
             const double row = took / static_cast<double>(rows);
-            // A batch whose thread lost its CPU for a while says little: none counts for more than four times the usual.
+            // A batch whose thread lost its CPU for a while says little: none counts for more than four times
+            // the usual.
             lately = lately == 0 ? row : lately + 0.1 * (std::min(row, 4 * lately) - lately);
         }
         if (std::shared_ptr<executor> over =

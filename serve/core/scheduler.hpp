@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Who runs next. Jobs wait in queues, one per model version; a fixed set of workers takes them out in batches.
+// Decides which job runs next. Jobs wait in queues, one per model version; a fixed set of workers takes them
+// out in batches.
 //
 // A worker that is free takes what is there: under load batches form by themselves, without load nothing waits. A
 // queue with a delay may hold jobs back that long to get more of them. Between queues the one that has had the least
@@ -21,21 +22,21 @@ namespace octet::serve {
 class executor {
 public:
     virtual ~executor() = default;
-    /// Runs the jobs, which have one text of shapes, as one batch and fills in outputs and `batch`. Called from as many
-    /// threads at once as the queue has instances. `is_alone`: nothing else runs or waits, and nothing did with the last
-    /// batches either, so all cores are free.
-    /// Throws where none of them could be run; sets `result` and `sentence` of a job that alone has failed.
+    /// Runs the jobs, which have one text of shapes, as one batch and fills in outputs and `batch`. Called
+    /// from as many threads at once as the queue has instances. `is_alone`: nothing else runs or waits, and
+    /// nothing did with the last batches either, so all cores are free. Throws where none of them could be
+    /// run; sets `result` and `sentence` of a job that alone has failed.
     virtual void run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) = 0;
     /// After a batch, before its jobs are finished.
     virtual void ran(const std::vector<std::shared_ptr<job>> &, double /*seconds*/) {}
 };
 
 struct queue_options {
-    std::vector<std::int64_t> sizes = {1}; ///< of batches, ascending; the last one is the largest
-    std::chrono::microseconds delay{0};    ///< that a job may wait for others
-    std::size_t most_jobs = 1024, most_bytes = std::size_t(256) << 20; ///< that wait
-    std::chrono::milliseconds most_wait{
-        1000};                  ///< of a job without a deadline; one that would wait longer is refused
+    std::vector<std::int64_t> sizes = {1}; ///< sizes of batches, ascending; the last one is the largest
+    std::chrono::microseconds delay{0};    ///< time that a job may wait for others
+    std::size_t most_jobs = 1024, most_bytes = std::size_t(256) << 20; ///< bounds of waiting jobs
+    /// Bound of the wait of a job without a deadline; a job that would wait longer is refused.
+    std::chrono::milliseconds most_wait{1000};
     int instances = 1;          ///< batches at once
     double seconds_per_row = 0; ///< as measured before the first job; 0: not
 };

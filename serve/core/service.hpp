@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What every protocol asks for: from a request with names to a job that is queued, and from its outcome to figures and a
-// line of the log.
+// The common part of all protocols: from a request with names to a job that is queued, and from its outcome
+// to figures and a line of the log.
 
 #include <atomic>
 #include <optional>
@@ -43,10 +43,10 @@ struct infer_request {
     std::vector<given_tensor> inputs;
     std::vector<asked_output> outputs;                     ///< none: all
     std::int64_t timeout_us = 0;                           ///< 0: as long as it takes
-    clock::time_point deadline = clock::time_point::max(); ///< of the protocol itself
+    clock::time_point deadline = clock::time_point::max(); ///< the protocol's own deadline
     bool wants_profile = false;
     std::int64_t priority = 0;        ///< 0: the usual one
-    std::shared_ptr<const void> keep; ///< what `bytes` of inputs lie in
+    std::shared_ptr<const void> keep; ///< owner of the bytes of `inputs`
     receive_budget::share *held =
         nullptr; ///< what `keep` takes of the memory for requests; null: it is not counted
     std::unique_ptr<receive_budget::share> numbers_held; ///< and `numbers`
@@ -72,7 +72,7 @@ struct service_options {
     std::size_t most_body_bytes = std::size_t(64) << 20;
     int readers = 1;                         ///< threads for requests that take long to read
     std::function<void(const access &)> log; ///< may be empty
-    std::function<std::string()> figures;    ///< of now, in Prometheus' text
+    std::function<std::string()> figures;    ///< returns the present figures, in Prometheus' text
 };
 
 class service {
@@ -107,7 +107,7 @@ public:
     /// Counts and logs one that reached no queue. `line` says who asked what.
     void refused(access line, const refusal &r);
 
-    /// What was asked for is served, and goes on to be.
+    /// Returns whether all models that were asked for are served, and the server is not stopping.
     bool is_ready() const { return models.is_loaded() && models.is_complete() && !is_leaving_; }
     /// Whether a model, or its version, is ready. Throws refusal if there is none.
     bool is_ready(const std::string &model, const std::string &version) const;

@@ -27,7 +27,7 @@ json read_small_json(std::string_view text) {
     if (text.size() > most_control_bytes)
         refuse("JSON of " + std::to_string(text.size()) + " bytes given, allowed are " +
                std::to_string(most_control_bytes));
-    std::vector<std::set<std::string>> keys; ///< of the objects around
+    std::vector<std::set<std::string>> keys; ///< keys of the enclosing objects
     const auto look = [&](int depth, json::parse_event_t event, const json &value) {
         if (static_cast<std::size_t>(depth) >= deepest_json)
             refuse("JSON is nested deeper than " + std::to_string(deepest_json) + " levels");

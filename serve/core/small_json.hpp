@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// JSON that people and clients write for the server's own use: configuration and control requests. Size and depth are bounded,
-// and a key that stands twice is an error.
+// JSON that people and clients write for the server's own use: configuration and control requests. Size and
+// depth are bounded, and a key that stands twice is an error.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace octet::serve {
 
-constexpr std::size_t most_control_bytes = std::size_t(64) << 10; ///< of a request that is no inference
+constexpr std::size_t most_control_bytes = std::size_t(64) << 10; ///< bound of a request that is no inference
 constexpr std::size_t deepest_json = 32;
 
 /// Throws octet::error with a sentence.

@@ -17,7 +17,7 @@
 
 namespace octet::serve {
 
-/// What the bearer of a token may ask.
+/// The rights of a token's bearer.
 struct grant {
     std::string secret;
     std::set<std::string> models; ///< none: all, and what is of the whole server
@@ -30,7 +30,8 @@ struct grant {
 
 class token {
 public:
-    /// Lines of a token each, followed by the names of the models that it opens, or by none. Returns how many there are.
+    /// Lines of a token each, followed by the names of the models that it opens, or by none. Returns how many
+    /// there are.
     std::size_t set(const std::string &text) {
         const auto grants = std::make_shared<std::vector<grant>>();
         std::istringstream lines(text);
@@ -50,7 +51,8 @@ public:
         }
         return count;
     }
-    /// What the value of an `Authorization` header opens. Takes as long for every wrong one of a length. Throws refusal.
+    /// Returns the rights that the value of an `Authorization` header gives. Takes equally long for all wrong
+    /// values of one length. Throws refusal.
     grant opened_by(std::string_view authorization) const {
         const auto grants = current();
         if (!grants)

@@ -1,5 +1,5 @@
-// Starting the other process, waiting for it with a deadline, and what that process does. It is made by posix_spawn: a copy of a process
-// with several threads could not go on.
+// Starting the other process, waiting for it with a deadline, and what that process does. It is made by
+// posix_spawn: a copy of a process with several threads could not go on.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trial.hpp"
 
@@ -30,7 +30,8 @@ constexpr std::size_t mebibyte = std::size_t(1) << 20;
 
 [[noreturn]] void fail(const std::string &sentence) { throw error(status::runtime_error, sentence); }
 
-/// What a model may take: what there is, without what the server holds, and without what it needs for requests.
+/// Returns the bytes that a model may take: the memory that there is, less the server's own, less the part
+/// that is reserved for requests.
 std::size_t bytes_for_a_model(std::size_t reserve) {
     const std::size_t all = usable_memory(), taken = process_memory("RssAnon") + reserve + all / 16;
     return all > taken ? all - taken : 0;
@@ -115,7 +116,7 @@ void limit_this_process(std::size_t bytes, int workers) {
     bytes = std::numeric_limits<std::size_t>::max() / 2; // a sanitizer reserves terabytes for its own use
 #endif
     const std::size_t stacks =
-        (static_cast<std::size_t>(workers) + 4) * 8 * mebibyte; // which are reserved, not taken
+        (static_cast<std::size_t>(workers) + 4) * 8 * mebibyte; // address space that is reserved, not taken
     for (const auto &[kind, most] :
          {std::pair(RLIMIT_DATA, bytes + stacks), std::pair(RLIMIT_CORE, std::size_t{0})}) {
         rlimit limit{};
@@ -185,7 +186,7 @@ int run_trial(int count, char **arguments) {
         answer = {{"error", e.what()}, {"is_memory", false}};
     }
     std::cout << answer.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
-    _exit(0); // what is left to destroy is the system's
+    _exit(0); // the system frees the rest
 }
 
 } // namespace octet::serve

@@ -1,4 +1,5 @@
-// The smallest of what the machine has, what the control groups around this process allow, and what its resource limits leave.
+// The smallest of what the machine has, what the control groups around this process allow, and what its
+// resource limits leave.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/usable_memory.hpp"
 

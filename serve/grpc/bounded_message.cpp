@@ -26,7 +26,7 @@ public:
           in_(reinterpret_cast<const std::uint8_t *>(bytes.data()), static_cast<int>(bytes.size())) {}
 
     message_extent extent;
-    std::size_t kept_from = 0; ///< what follows the last raw field
+    std::size_t kept_from = 0; ///< first byte behind the last raw field
 
     /// Up to the end of the message that `in_` stands in. `type` is null where the schema has none.
     void scan(const Descriptor *type, int depth) {
@@ -101,7 +101,7 @@ private:
 
     const std::string_view bytes_;
     const int raw_;
-    std::size_t last_size_ = 0; ///< of the last bytes
+    std::size_t last_size_ = 0; ///< size of the last bytes
     google::protobuf::io::CodedInputStream in_;
 };
 

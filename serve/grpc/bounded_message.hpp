@@ -10,7 +10,7 @@
 
 namespace octet::serve {
 
-/// What a message of Protobuf consists of, from a look at its bytes that makes no objects.
+/// The sizes of a message of Protobuf, from a scan of its bytes that makes no objects.
 struct message_extent {
     int fields = 0;              ///< also of the messages in it
     std::size_t numbers = 0;     ///< packed ones, at most
@@ -18,8 +18,9 @@ struct message_extent {
     std::string rest;            ///< the message without them, if there are any
 };
 
-/// Throws refusal for bytes that are no such message, and for more fields than any request has: one of two bytes becomes an
-/// object of a hundred. `raw` is the number of a field of bytes that needs no objects; 0: none.
+/// Throws refusal for bytes that are no such message, and for more fields than any request has: one of two
+/// bytes becomes an object of a hundred. `raw` is the number of a field of bytes that needs no objects; 0:
+/// none.
 message_extent extent_of_message(std::string_view bytes, const google::protobuf::Descriptor &type,
                                  int raw = 0);
 

@@ -9,7 +9,7 @@ namespace octet::serve {
 namespace {
 
 constexpr int internal_status = 13, unimplemented_status = 12;
-constexpr std::size_t prefix_bytes = 5, first_memory = 4096; // of a message that is only announced
+constexpr std::size_t prefix_bytes = 5, first_memory = 4096; // memory of a message that is only announced
 constexpr std::size_t bytes_of_call = 2048 + first_memory;   // with its stream
 
 /// "250m" is 250 ms. Throws refusal.
@@ -257,7 +257,7 @@ std::size_t call::ready(std::size_t most, bool &is_last) const {
 
 void call::take(std::size_t size, std::vector<char> &to) {
     moved_ = clock::now();
-    std::size_t before = sent_; // of this piece
+    std::size_t before = sent_; // already sent bytes of this piece
     sent_ += size;
     const auto append = [&](const char *data, std::size_t bytes) {
         const std::size_t skipped = std::min(before, bytes), taken = std::min(bytes - skipped, size);

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A call of gRPC from its header to its status, on one stream of HTTP/2: the token first, then the bytes of a message, as many as there is room
-// for, then objects, as few as a request needs, then the answer. All of it happens on the thread of its connection; what works elsewhere comes
-// back through `later`.
+// A call of gRPC from its header to its status, on one stream of HTTP/2: the token first, then the bytes of a
+// message, as many as there is room for, then objects, as few as a request needs, then the answer. All of it
+// happens on the thread of its connection; what works elsewhere comes back through `later`.
 
 #include <functional>
 #include <memory>
@@ -19,17 +19,17 @@ namespace octet::serve {
 /// The header of a call, as far as anybody asks for it.
 struct call_head {
     std::string method, path, type, authorization, trace, timeout;
-    std::size_t bytes = 0; ///< of all fields, as HPACK counts them
+    std::size_t bytes = 0; ///< bytes of all fields, as HPACK counts them
 };
 
 /// A message that the client gets: `text`, then `parts`.
 struct outgoing {
     std::string text;
     std::vector<byte_range> parts;
-    std::shared_ptr<const void> keep; ///< what the parts lie in
+    std::shared_ptr<const void> keep; ///< owner of the parts' bytes
 };
 
-/// What a connection does for the streams of its calls.
+/// The services of a connection for the streams of its calls.
 class wire {
 public:
     using fields = std::vector<std::pair<std::string, std::string>>;
@@ -49,7 +49,7 @@ public:
     std::shared_ptr<const poster> later;
 };
 
-/// Where a call comes from.
+/// The origin of a call.
 struct origin {
     wire &on;
     int stream;
@@ -58,7 +58,7 @@ struct origin {
     std::shared_ptr<std::atomic<std::size_t>> client; ///< account of memory
 };
 
-/// What all calls share.
+/// The common state of all calls.
 struct shared_by_calls {
     service &requests;
     const token &secret;
@@ -78,7 +78,8 @@ public:
     void data(const char *bytes, std::size_t size);
     /// The client sends no more.
     void end();
-    /// Ten times a second. `is_draining`: the server stops, and waits for no client that has moved nothing since `stuck`.
+    /// Ten times a second. `is_draining`: the server stops, and waits for no client that has moved nothing
+    /// since `stuck`.
     void look(clock::time_point now, bool is_draining, clock::time_point stuck);
     /// The stream is gone.
     void closed();
@@ -143,7 +144,7 @@ private:
     phase phase_ = phase::receiving;
     unsigned char prefix_[5] = {};
     std::size_t prefix_size_ = 0, granted_ = wire::first_window;
-    std::string pending_; ///< of later messages
+    std::string pending_; ///< bytes of later messages
     bool is_remote_over_ = false;
 
     outgoing out_;

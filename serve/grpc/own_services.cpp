@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t most_asked = 4096;
 
-/// grpc.reflection.v1.ServerReflection, from which tools learn services and messages. There is one schema to tell about, and the
-/// messages of reflection itself are few: its fields are read and written by their numbers.
+/// grpc.reflection.v1.ServerReflection, from which tools learn services and messages. There is one schema to
+/// tell about, and the messages of reflection itself are few: its fields are read and written by their
+/// numbers.
 class reflection_call : public call {
 public:
     reflection_call(const shared_by_calls &s, origin &&o) : call(s, std::move(o), "reflection") {

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The methods of gRPC's own services, whose messages are few and have their fields written by number: reflection and health.
+// The methods of gRPC's own services, whose messages are few and have their fields written by number:
+// reflection and health.
 
 #include "grpc/call.hpp"
 

@@ -32,7 +32,7 @@ template <typename Message> void from_json(const nlohmann::ordered_json &j, Mess
         throw error(octet::status::runtime_error, std::string(status.message()));
 }
 
-/// Which model a message is about: "" where it is about the server.
+/// Returns the name of the model that a message is about; "" if it is about the server.
 template <typename Message> auto model_of(const Message &m, int) -> decltype(std::string(m.name())) {
     return m.name();
 }
@@ -56,7 +56,7 @@ template <typename Message> void parse(std::string_view bytes, Message &to) {
 struct unread {
     std::shared_ptr<received_body> body;
     message_extent extent;
-    std::unique_ptr<receive_budget::share> held; ///< what it takes while it is read
+    std::unique_ptr<receive_budget::share> held; ///< the message's share of memory while it is read
     grant opened;
     clock::time_point deadline;
     std::string trace, peer, model;
@@ -144,7 +144,8 @@ private:
         is_late_ = true; // if it runs already, its answer may still come
         shared_.requests.expire(*waits_);
     }
-    /// A client leaves also when its deadline is over, by its own clock: that comes first, by the time of the request's way.
+    /// A client leaves also when its deadline is over, by its own clock: that comes first, by the time of the
+    /// request's way.
     void left() override {
         constexpr auto way = std::chrono::milliseconds(10);
         if (!waits_)

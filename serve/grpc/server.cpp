@@ -1,15 +1,21 @@
 // A connection of HTTP/2, whose frames nghttp2 reads and writes, and whose streams are calls.
 //
-// What is read goes through nghttp2 to the calls; what these answer is written when nothing else is being written. Nothing that a client sends
-// takes memory without a bound:
-//   - header blocks: nghttp2 ends a connection after 8 CONTINUATION frames; fields beyond the limit are counted and not kept, and
-//     far beyond it they end the connection;
-//   - streams: 256 at once, each counted in the memory for requests; a thousand in a second that end early end the connection;
-//   - messages: a stream may send 64 KiB, and more of it as what has arrived was counted (call.hpp). The connection's own window is always open;
-//   - buffers: what they take beyond the least counts in the memory for requests, as the connection itself does;
-//   - frames that need an answer: nothing more is read while many wait to be written. Frames that mean nothing are few in a second, or the end.
-// Time is bounded, too: of connections without calls, of messages, of answers that nobody takes, and of clients that do not answer a PING.
-// When the server stops, GOAWAY says so twice: at once, and after the time of grace with the last stream that is served.
+// Frames that are read go through nghttp2 to the calls; their answers are written when nothing else is being
+// written. Nothing that a client sends takes memory without a bound:
+//
+// - Header blocks: nghttp2 ends a connection after 8 CONTINUATION frames. Fields beyond the limit are counted and
+//   not kept; far beyond it they end the connection.
+// - Streams: 256 at once, each counted in the memory for requests. A thousand in a second that end early end the
+//   connection.
+// - Messages: a stream may send 64 KiB, and more of it once the part that has arrived was counted (call.hpp). The
+//   connection's own window is always open.
+// - Buffers: the memory beyond the least counts in the memory for requests, as the connection itself does.
+// - Frames that need an answer: nothing more is read while many wait to be written. Frames that mean nothing end
+//   the connection if there are many in a second.
+//
+// Time is bounded, too: of connections without calls, of messages, of answers that nobody takes, and of clients
+// that do not answer a PING. When the server stops, GOAWAY is sent twice: at once, and after the time of grace
+// with the last stream that is served.
 // SPDX-License-Identifier: Apache-2.0
 #include "grpc/server.hpp"
 
@@ -51,7 +57,7 @@ std::vector<nghttp2_nv> pairs_of(const wire::fields &fields) {
     for (const auto &[name, value] : fields)
         pairs.push_back({reinterpret_cast<std::uint8_t *>(const_cast<char *>(name.data())),
                          reinterpret_cast<std::uint8_t *>(const_cast<char *>(value.data())), name.size(),
-                         value.size(), NGHTTP2_NV_FLAG_NONE}); // which nghttp2 copies
+                         value.size(), NGHTTP2_NV_FLAG_NONE}); // nghttp2 copies them
     return pairs;
 }
 
@@ -410,7 +416,7 @@ private:
     bool is_over_ = false, is_ended_ = false; ///< nothing more is read; nor written
     bool has_greeted_ = false, has_warned_ = false, is_goodbye_ = false, has_asked_ = false;
     clock::time_point without_calls_since_ = clock::now(), heard_ = clock::now(), second_ = clock::now();
-    int early_ends_ = 0, empty_frames_ = 0; ///< of this second
+    int early_ends_ = 0, empty_frames_ = 0; ///< in this second
 };
 
 } // namespace

@@ -261,7 +261,7 @@ private:
 
     std::vector<section> path_;
     std::vector<std::set<std::string>> keys_; ///< as `path_`, of what is no `other`
-    std::size_t count_ = 0;                   ///< of numbers
+    std::size_t count_ = 0;                   ///< numbers so far
     std::string key_, ignored_;
     std::optional<bool> is_binary_;
 };

@@ -21,9 +21,9 @@ struct reply_form {
     }
 };
 
-/// Reads a body of which the first `json_size` bytes are JSON. Numbers go straight into arrays, nesting is limited, what is
-/// not known is skipped. Inputs point into the body: `keep` is the caller's to set. Throws refusal.
-/// Numbers take of `held`, if there is one.
+/// Reads a body of which the first `json_size` bytes are JSON. Numbers go straight into arrays, nesting is
+/// limited, what is not known is skipped. Inputs point into the body: `keep` is the caller's to set. Throws
+/// refusal. Numbers take of `held`, if there is one.
 infer_request read_infer_request(std::string_view body, std::size_t json_size, reply_form &form,
                                  receive_budget::share *held = nullptr);
 

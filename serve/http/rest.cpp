@@ -15,7 +15,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t most_read_at_once = std::size_t(64) << 10; ///< of JSON, by the thread of a connection
+/// Bytes of JSON that the thread of a connection reads itself.
+constexpr std::size_t most_read_at_once = std::size_t(64) << 10;
 constexpr std::size_t most_shown_of_target = 100;
 
 std::string dump(const json &j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -59,10 +60,10 @@ std::vector<std::string> parts_of(std::string_view target) {
     return parts;
 }
 
-/// What the outputs that are no binary data may take as JSON.
+/// Returns a bound of the JSON text of the outputs that are no binary data.
 std::size_t bytes_as_text(const service::call &c, const reply_form &form) {
-    constexpr std::size_t of_a_byte =
-        7; // "-0.00012207," of FP16; wider numbers have fewer digits for each of their bytes
+    // "-0.00012207," of FP16 has 12 characters for 2 bytes; wider numbers have fewer digits for each of their bytes.
+    constexpr std::size_t of_a_byte = 7;
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < c.work->outputs.size(); i++)
         if (!form.is_binary(c.model->outputs()[c.work->wanted[i].index].name))
@@ -76,7 +77,7 @@ http_reply infer_reply(const service::call &c, const reply_form &form) {
     if (c.work->reply_held && !c.work->reply_held->grow(bytes_as_text(c, form)))
         return error_reply(refusal(outcome::overloaded, "replies fill the memory for requests"));
     http_reply answer;
-    answer.keep = c.work; // which counts what the reply takes
+    answer.keep = c.work; // the call counts the memory of the reply
     bool has_binary = false;
     try {
         answer.text = infer_reply_json(c, form, has_binary);
@@ -119,7 +120,7 @@ access line_of(const http_request &request) {
     return a;
 }
 
-/// What the log says of a request whose connection may be gone by then.
+/// The part of a request that the log needs, since its connection may be gone by then.
 struct kept_head {
     explicit kept_head(const http_request &r)
         : target(r.target.substr(0, most_shown_of_target)), trace(r.trace), peer(r.peer) {}
@@ -171,7 +172,7 @@ void rest::require_token(const http_request &request, const std::vector<std::str
         return;
     const grant g = token_.opened_by(request.authorization);
     const std::size_t at = path.size() >= 3 && path[1] == "models" ? 2 : is_change(path) ? 3 : 0;
-    const bool is_of_all = path.size() == 1 && path[0] == "v2"; // who has a token may know whom it is for
+    const bool is_of_all = path.size() == 1 && path[0] == "v2"; // every token may ask which models there are
     if (!is_of_all)
         g.require(at > 0 ? path[at] : "");
 }

@@ -15,11 +15,11 @@
 namespace octet::serve {
 
 struct http_request {
-    std::string_view method, target, authorization, json_size, trace,
-        peer; ///< of a header each, "" where there is none; the client's address
+    /// Fields of the header, "" where there is none; and the client's address.
+    std::string_view method, target, authorization, json_size, trace, peer;
     std::string_view body;
-    std::shared_ptr<const void> keep;      ///< what the body lies in
-    receive_budget::share *held = nullptr; ///< and takes; null: there is no body
+    std::shared_ptr<const void> keep;      ///< owner of the body's bytes
+    receive_budget::share *held = nullptr; ///< the body's share of memory; null: there is no body
 };
 
 struct http_reply {
@@ -39,11 +39,12 @@ class rest {
 public:
     rest(service &s, const token &t) : service_(s), token_(t) {}
 
-    /// How many bytes the body of a request may have, of which only the header has arrived: an inference's as many as the
-    /// server takes, others few. Throws refusal for one that needs a token and has none.
+    /// Returns the largest allowed body of a request of which only the header has arrived: an inference's is
+    /// bounded by the server's limit, others are small. Throws refusal for a request that needs a token and
+    /// has none.
     std::size_t most_body_bytes(const http_request &head) const;
 
-    /// Where the reply goes.
+    /// The receivers of a reply.
     struct answering {
         std::function<void(http_reply &&)> done;
         /// An inference that was read elsewhere waits or runs from now on.

@@ -1,5 +1,5 @@
-// A connection of HTTP/1.1, read with Boost.Beast: its header, its body, the wait for the answer, the reply, and from the beginning. The tick of
-// its loop also finds clients that left while their request waits.
+// A connection of HTTP/1.1, read with Boost.Beast: its header, its body, the wait for the answer, the reply,
+// and from the beginning. The tick of its loop also finds clients that left while their request waits.
 // SPDX-License-Identifier: Apache-2.0
 #include "http/server.hpp"
 
@@ -71,15 +71,17 @@ private:
 
     bool is_the_clients_turn() const { return phase_ == phase::idle ? has_begun_ : phase_ != phase::waiting; }
 
-    /// What the socket has: a number of bytes, 0 at the end of what the client sends, or -1 and errno.
+    /// Looks at the socket: returns a number of bytes, 0 at the end of what the client sends, or -1 with
+    /// errno.
     auto peek() {
         char byte;
         return ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     }
     bool has_bytes() { return buffer_.size() > 0 || peek() > 0; }
 
-    /// Whether the client has left. One that sends no more may still read: it gets the reply that HTTP/1.1 has for those who wait,
-    /// and the system of one that has left says so then. With TLS, or of HTTP/1.0, it is taken to be there.
+    /// Whether the client has left. One that sends no more may still read: it gets the reply that HTTP/1.1
+    /// has for those who wait, and the system of one that has left says so then. With TLS, or of HTTP/1.0, it
+    /// is taken to be there.
     bool has_left() {
         const auto got = peek();
         if (got == 0 && !has_probed_ && !stream_.is_secure() && parser_->get().version() >= 11) {
@@ -166,8 +168,8 @@ private:
         read_body();
     }
 
-    /// Bodies of a known length go straight from the socket to where they stay, in large pieces: the parser would copy an
-    /// image twice.
+    /// Bodies of a known length go straight from the socket to where they stay, in large pieces: the parser
+    /// would copy an image twice.
     void read_body() {
         const bool is_chunked = parser_->chunked();
         const auto size = is_chunked ? 0 : static_cast<std::size_t>(*parser_->content_length());
@@ -223,8 +225,8 @@ private:
         }
         if (got > 0)
             wait_for(body.missing());
-        // With a few large reads: on a busy machine all of it has come, else the kernel wakes the loop when a good part of what is
-        // missing is there, not for each segment.
+        // With a few large reads: on a busy machine all of it has come, else the kernel wakes the loop when a
+        // good part of what is missing is there, not for each segment.
         const auto [to, size] = body.room();
         stream_.async_read_some(asio::buffer(to, size), [self = self()](error_code failed, std::size_t n) {
             if (!failed)
@@ -369,7 +371,8 @@ private:
     };
 
     const http_handlers &handlers_;
-    /// A chunk's header or a trailer without an end would fill it without end: the parser has no limit of its own for these.
+    /// A chunk's header or a trailer without an end would fill it without end: the parser has no limit of its
+    /// own for these.
     boost::beast::flat_buffer buffer_;
     std::optional<parser> parser_;
     phase phase_ = phase::idle;
@@ -382,8 +385,9 @@ private:
     std::size_t arrived_ = 0;             ///< in chunks
     bool has_begun_ = false;              ///< the next header
     clock::time_point idle_since_ = clock::now();
-    std::uint64_t request_number_ = 0; ///< of this connection; an answer to another one comes too late
-    int awaited_ = 1;                  ///< bytes, of the socket
+    /// Number of the request on this connection; an answer to another one comes too late.
+    std::uint64_t request_number_ = 0;
+    int awaited_ = 1; ///< bytes, of the socket
     bool keep_alive_ = true, has_body_ = true;
     std::string trace_, head_;
     http_reply reply_;

@@ -9,8 +9,8 @@ namespace octet::serve {
 
 namespace {
 
-/// Gives free memory of the heap back to the system. Under a sanitizer the heap is the sanitizer's own; glibc's is not begun there, and two
-/// threads that begin it at once (malloc_trim does) break it.
+/// Gives free memory of the heap back to the system. Under a sanitizer the heap is the sanitizer's own;
+/// glibc's is not begun there, and two threads that begin it at once (malloc_trim does) break it.
 void give_memory_back() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     malloc_trim(0);

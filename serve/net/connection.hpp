@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A connection as its loop sees it. A loop is a thread, and every connection belongs to one loop: nothing of a connection is locked. Time
-// limits are kept by a tick of the loop that looks at its connections ten times a second, which costs a request nothing.
+// A connection as its loop sees it. A loop is a thread, and every connection belongs to one loop: nothing of
+// a connection is locked. Time limits are kept by a tick of the loop that looks at its connections ten times
+// a second, which costs a request nothing.
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +31,7 @@ using tls_context = std::shared_ptr<asio::ssl::context>;
 
 constexpr auto tick = std::chrono::milliseconds(100);
 
-/// What all connections of a listener share.
+/// The common state of all connections of a listener.
 struct shared_by_connections {
     shared_by_connections(listen_options o, receive_budget &b) : options(std::move(o)), budget(b) {}
 
@@ -39,8 +40,8 @@ struct shared_by_connections {
     std::atomic<std::size_t> connections{0};
     std::atomic<bool> is_leaving{false}, is_accepting{true};
     std::atomic<clock::time_point> end_of_grace{clock::time_point::max()};
-    std::atomic<clock::duration> grace{
-        clock::duration(0)}; ///< a connection is idle so long before it is closed then
+    /// While the server stops, a connection that has been idle for so long is closed.
+    std::atomic<clock::duration> grace{clock::duration(0)};
     bool is_draining(clock::time_point now) const { return now >= end_of_grace.load(); }
     std::mutex mutex;
     tls_context tls; ///< null: none
@@ -54,8 +55,8 @@ void turn_away(tcp::socket &socket, const listen_options &options);
 struct loop {
     explicit loop(const receive_budget &b) : budget(b) {}
 
-    const receive_budget &budget; ///< of all loops
-    std::size_t held = 0;         ///< of it, at the last tick
+    const receive_budget &budget; ///< shared by all loops
+    std::size_t held = 0;         ///< bytes held at the last tick
     int quiet_ticks = 0;
     std::list<connection *> connections; // goes after the context, whose handlers hold them
     asio::io_context context{1};
@@ -67,7 +68,7 @@ struct loop {
     void start_ticking();
 };
 
-/// What a listener has accepted: what a connection is made of.
+/// An accepted socket, from which a connection is made.
 struct accepted {
     tcp::socket socket;
     loop &of;
@@ -113,15 +114,16 @@ public:
 
     /// Counts its memory, or says that there is none; the handshake, then `start`.
     void begin();
-    /// Ten times a second: what waits too long?
+    /// Called ten times a second: ends what has waited too long.
     virtual void look(clock::time_point now) = 0;
-    /// What waits for the socket fails, and the connection goes.
+    /// Ends the connection; operations that wait for the socket fail.
     virtual void close();
 
 protected:
     virtual void start() = 0;
 
-    /// A socket that is closed with unread bytes in it resets the connection, and the client may lose the reply: they are read for a second.
+    /// A socket that is closed with unread bytes in it resets the connection, and the client may lose the
+    /// reply: they are read for a second.
     void finish_sending();
     /// While the server stops, clients that have sent and taken nothing since then are not waited for.
     clock::time_point stuck(clock::time_point now) const {
@@ -141,9 +143,9 @@ protected:
     shared_by_connections &shared_;
     std::string peer_; ///< the client's address: 10.0.0.1, ::1
     std::shared_ptr<std::atomic<std::size_t>> client_;
-    receive_budget::share held_;                         ///< what it takes without its requests
-    clock::time_point until_ = clock::time_point::max(); ///< then it is closed
-    clock::time_point moved_ = clock::now();             ///< a byte, lately
+    receive_budget::share held_; ///< the connection's share of memory, without its requests
+    clock::time_point until_ = clock::time_point::max(); ///< time at which the connection is closed
+    clock::time_point moved_ = clock::now();             ///< time of the last progress
 
 private:
     void drop_rest();

@@ -62,8 +62,8 @@ struct listener::state {
         });
     }
 
-    /// Whoever has connected by now is answered: what waits to be accepted when a listening socket is closed would be reset. So
-    /// nobody may begin to connect first, while those that have begun go on.
+    /// Whoever has connected by now is answered: what waits to be accepted when a listening socket is closed
+    /// would be reset. So nobody may begin to connect first, while those that have begun go on.
     void stop_accepting() {
         sock_filter without_syn[] = {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13), // the flags of TCP
                                      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 2, 0, 1),

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Connections over TCP and TLS, whatever they speak: who is let in, how many, on which thread, and how they end. HTTP/1.1 and gRPC are two
-// kinds of `connection` (net/connection.hpp), which a listener makes.
+// Connections over TCP and TLS, whatever they speak: who is let in, how many, on which thread, and how they
+// end. HTTP/1.1 and gRPC are two kinds of `connection` (net/connection.hpp), which a listener makes.
 
 #include <functional>
 #include <memory>
@@ -25,8 +25,9 @@ public:
     void reload_certificate();
     /// From now on an answer is the last one of its connection, where the protocol has a word for it.
     void leave();
-    /// After `grace` no more connections are taken, and those are closed that wait for a request then, the others after their
-    /// reply. What was received by then is answered; clients that neither send nor take anything are not waited for.
+    /// After `grace` no more connections are taken, and those are closed that wait for a request then, the
+    /// others after their reply. What was received by then is answered; clients that neither send nor take
+    /// anything are not waited for.
     void drain(std::chrono::milliseconds grace);
     bool is_idle() const; ///< no connection is left, and none is taken
 

@@ -46,7 +46,8 @@ std::shared_ptr<ssl::context> make_tls(const std::string &certificate, const std
     const auto tls = std::make_shared<ssl::context>(ssl::context::tls_server);
     try {
         tls->set_options(ssl::context::default_workarounds);
-        SSL_CTX_set_mode(tls->native_handle(), SSL_MODE_RELEASE_BUFFERS); // of connections that wait
+        // Frees buffers of connections that wait.
+        SSL_CTX_set_mode(tls->native_handle(), SSL_MODE_RELEASE_BUFFERS);
         // Whoever records a connection and gets the key later can read none of these.
         if (SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION) != 1 ||
             SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
