@@ -84,7 +84,7 @@ TEST(BufferPlan, RandomLifetimesNeverOverlap) {
 TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";
-    set_num_threads(1); // what oneTBB's workers allocate is their own
+    set_num_threads(1); // oneTBB's workers allocate memory of their own
     network net = network(source_path("examples/digits/digits_int8.tflite"));
     net.run();
     const long before = test::allocation_count();

@@ -1,4 +1,5 @@
-// Maps of operators that only move elements: dimensions, elements, and what is refused before a table of its size is made.
+// Maps of operators that only move elements: dimensions, elements, and what is refused before a table of its
+// size is made.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/element_map.hpp"
 

@@ -89,7 +89,7 @@ TEST(Fusion, FunctionsOfCodesJoinTheConvolution) {
     struct function {
         const char *op;
         float scale;
-        std::int32_t zero_point; ///< of s8
+        std::int32_t zero_point; ///< for s8
     };
     for (const data_type type : {data_type::s8, data_type::u8})
         for (const function &f : {function{"RELU", 0.05f, -20},
@@ -128,7 +128,7 @@ TEST(Fusion, RulesWhosePostOpsSeeNoCodesKeepFunctionsApart) {
     n.g.outputs = {n.unary("TANH", n.convolution(0), 1.f / 128, 0)};
     expect_joined(n.g, "CONV_2D, TANH", rule::f32);
     expect_joined(n.g, "CONV_2D, TANH", rule::f32_v3);
-    expect_joined(n.g, "CONV_2D, TANH", rule::onnx_f64); // whose ties depend on the zero point
+    expect_joined(n.g, "CONV_2D, TANH", rule::onnx_f64); // ties of this rule depend on the zero point
     expect_joined(n.g, "CONV_2D + TANH", rule::ort_f32);
     expect_joined(n.g, "CONV_2D + TANH", rule::caffe_double_round);
 }

@@ -1,4 +1,4 @@
-// What loading leaves where it was: constants inside of mapped files and of shared buffers, at any address.
+// Loading leaves constants in place: inside mapped files and shared buffers, at any address.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

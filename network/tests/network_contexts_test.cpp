@@ -1,4 +1,4 @@
-// What a server does with a network: contexts in several threads, buffers of its own, other sizes, floats in and out.
+// A network in a server: contexts in several threads, buffers of its own, other sizes, floats in and out.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST(NetworkContexts, RunInManyThreadsAtOnce) {
     EXPECT_EQ(differing, (std::array<int, 4>{}));
 }
 
-/// What threads may do at once: one uses the network, others make contexts of it and use those.
+/// Threads at once: one uses the network, others make contexts of it and use those.
 TEST(NetworkContexts, AreMadeWhileTheNetworkGetsOtherSizes) {
     network net(image_graph(9, 12));
     std::map<dim_t, std::vector<std::int8_t>> expected;
@@ -216,7 +216,7 @@ TEST(NetworkContexts, BindAllBuffersAtOnce) {
     net.run();
     EXPECT_EQ(scores, expected);
     EXPECT_EQ(other, pooled);
-    // What was bound before does not count: places may be exchanged, and one of them given up.
+    // Earlier bindings do not count: places may be exchanged, and one of them given up.
     std::vector<std::int8_t> both(scores.size() + other.size());
     net.bind({{image.data(), image.size()}}, {{both.data(), scores.size()}, {}});
     net.bind({{image.data(), image.size()}},

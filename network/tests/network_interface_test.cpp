@@ -120,7 +120,8 @@ TEST(NetworkInterface, TellsWhyAnOperatorDoesNotRun) {
     EXPECT_EQ(why_not_supported(relu), "");
 }
 
-/// All at once, each as a network of it alone is refused; what follows a refused node is asked, too, where its inputs are known.
+/// All at once, each as a network of it alone is refused; what follows a refused node is asked, too, where
+/// its inputs are known.
 TEST(NetworkInterface, TellsAllNodesThatDoNotRun) {
     model::graph g;
     g.framework = "onnx";

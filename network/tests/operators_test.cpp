@@ -93,8 +93,9 @@ node_test onnx(const char *op) { return node_test("onnx", op); }
 
 // ---- TFLite
 
-/// A server runs requests together where it may, so an operator that nobody asked this would be served alone in silence. (Sanitizers
-/// make addresses of functions no constants, so this cannot be a static_assert.) Those without a shape are gone when a file has been read.
+/// A server runs requests together where it may, so an operator that nobody asked this would be served alone
+/// in silence. (Sanitizers make addresses of functions no constants, so this cannot be a static_assert.)
+/// Those without a shape are gone when a file has been read.
 TEST(OperatorTable, SaysOfEachOperatorWhetherItKeepsRowsApart) {
     for (const char *framework : {"tflite", "onnx"})
         for (const std::string &op : model::dialect_of(framework).operators().listed()) {
@@ -181,7 +182,7 @@ TEST(TfliteOperator, OfCoarseCodesOnlyTheEndsAreLeft) {
     }
 }
 
-/// Which the operator's own tests have.
+/// The operators' own tests have other scales.
 TEST(TfliteOperator, ScalesOfLogisticAndTanhPlayNoPart) {
     const s8s x = {-128, -20, 0, 20, 127};
     const auto codes = [&](const char *op, float scale, std::int32_t zero_point) {

@@ -1,6 +1,6 @@
-// Random networks of several 8-bit operators, at every level with and without fusion and threads: the bytes of the reference kernels,
-// one operator after the other. Sizes are such that tile registers are used at the level avx512_amx, which most machines
-// have by emulation alone (tests/amx/emulator.hpp).
+// Random networks of several 8-bit operators, at every level with and without fusion and threads: the bytes
+// of the reference kernels, one operator after the other. Sizes are such that tile registers are used at the
+// level avx512_amx, which most machines have by emulation alone (tests/amx/emulator.hpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ public:
         const dim_t flat = dims_of(image)[1] * dims_of(image)[2] * dims_of(image)[3];
         if (in.one_in(2) && flat <= 4096)
             classify(image, flat);
-        for (const int t : images_) // what nobody reads, and some of what is read as well
+        for (const int t : images_) // images that nobody reads, and some of the others
             if (t > 0 && (!is_read(t) || in.one_in(6)))
                 g.outputs.push_back(t);
     }

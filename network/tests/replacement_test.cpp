@@ -1,4 +1,5 @@
-// Files that take the place of others as a whole: what readers and other writers see of it, and which places are refused.
+// Files that take the place of others as a whole: what readers and other writers see of it, and which places
+// are refused.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

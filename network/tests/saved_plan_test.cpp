@@ -167,7 +167,7 @@ TEST_F(SavedPlan, IsPlannedForOtherSizes) {
     for (const cpu_isa level : get_available_cpu_isas()) {
         const isa_cap cap(level);
         expect_other_sizes(digits, two, {5, {}, {}});
-        expect_other_sizes(digits, {}, {1, {}, {}}); // those of the file
+        expect_other_sizes(digits, {}, {1, {}, {}}); // the file's own sizes
 #ifdef OCTET_HAVE_ONNX
         expect_other_sizes(source_path("examples/digits/digits_int8.onnx"), two, {5, {}, {}});
 #endif

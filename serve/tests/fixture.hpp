@@ -28,7 +28,7 @@ inline serve::server_options demo_options() {
     return o;
 }
 
-/// What the network itself says of rows of 64 codes.
+/// The network's own answers for rows of 64 codes.
 class digits_oracle {
 public:
     explicit digits_oracle(const std::string &profile = "") : net_(make(profile)) {}

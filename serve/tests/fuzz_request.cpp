@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t siz
         } else {
             reply_form form;
             const infer_request r = read_infer_request(body, bytes[2] % 4 == 1 ? body.size() : length, form);
-            for (const given_tensor &t : r.inputs) // what lies in the body does
+            for (const given_tensor &t : r.inputs) // tensors inside the body lie inside it
                 if (t.bytes && t.bytes->size > 0 &&
                     (t.bytes->data < reinterpret_cast<const std::byte *>(body.data()) ||
                      t.bytes->data + t.bytes->size >

@@ -52,7 +52,7 @@ TEST(serve_http, survives_broken_clients) {
     EXPECT_EQ(client(port).post(digits_path, json_request(std::string(64, '\0'))).status, 200);
 }
 
-// What is read as one message here has to be one message for a proxy in front, too.
+// Bytes that are read as one message here have to be one message for a proxy in front, too.
 TEST(serve_http, messages_that_could_be_read_in_two_ways) {
     const auto status_of = [&](const std::string &bytes) {
         client c(demo().http_port());

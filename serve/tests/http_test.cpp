@@ -63,10 +63,9 @@ TEST(serve_http, tells_about_server_and_models) {
     }
     EXPECT_EQ(c.post("/v2/models/digits", "{}").header("Allow"), "GET");
     const json model = json::parse(c.get("/v2/models/digits").body);
-    EXPECT_EQ(
-        model["inputs"][0],
-        json::parse(
-            R"({"name":"image","datatype":"INT8","shape":[-1,8,8,1],"quantization":{"scale":0.0078125,"zero_point":-128}})"));
+    EXPECT_EQ(model["inputs"][0], json::parse(
+                                      R"({"name":"image","datatype":"INT8","shape":[-1,8,8,1],
+                "quantization":{"scale":0.0078125,"zero_point":-128}})"));
     EXPECT_EQ(json::parse(c.post("/v2/repository/index", "").body)[0]["state"], "READY");
     EXPECT_EQ(c.post("/v2/repository/models/digits/unload", "").status, 403);
 }

@@ -79,7 +79,7 @@ TEST(serve_repository, models_come_change_and_go) {
     EXPECT_EQ(status_of(c, "digits", "1"), 200) << "the one before is there again";
 }
 
-/// Of one file, which has other bytes under each.
+/// All models are of one file, whose bytes differ with each profile.
 TEST(serve_repository, models_have_the_profile_of_the_server_or_their_own) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());
@@ -174,7 +174,8 @@ TEST(serve_repository, figures_go_with_their_version) {
     EXPECT_EQ(rows_of("2"), rows);
 }
 
-// Tensors of 64 KB are read by the network where they were received; they come in pieces, at any offset behind the JSON.
+// Tensors of 64 KB are read by the network where they were received; they come in pieces, at any offset
+// behind the JSON.
 TEST(serve_repository, large_bodies_come_in_pieces) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());

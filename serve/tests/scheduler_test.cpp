@@ -184,7 +184,7 @@ TEST(serve_scheduler, a_second_is_the_longest_wait) {
         EXPECT_EQ(a->result.get(), outcome::ok);
 }
 
-// What waits is estimated by what batches took; one that took long by accident refuses nobody.
+// The wait is estimated by the time that batches took; a batch that took long by accident refuses no job.
 TEST(serve_scheduler, an_accident_is_no_estimate) {
     queue_options o = sizes({1});
     o.seconds_per_row = 1e-6;

@@ -1,7 +1,7 @@
-// Products in tile registers against the reference, at the sizes where their code differs: rows that fill one or two
-// registers or not, reductions in equal steps or with a last one, one to four column vectors, signed sources with the
-// sums that weights zero points need, taps, groups, images whose edges are copied. Buffers end at unmapped pages. Random
-// problems of all kinds are compared in tests/primitives and tests/oracle.
+// Products in tile registers against the reference, at the sizes where their code differs: rows that fill one
+// or two registers or not, reductions in equal steps or with a last one, one to four column vectors, signed
+// sources with the sums that weights zero points need, taps, groups, images whose edges are copied. Buffers
+// end at unmapped pages. Random problems of all kinds are compared in tests/primitives and tests/oracle.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -117,7 +117,8 @@ TEST_F(amx_dot, matmul_of_all_tails) {
                     const memory::desc any({k, n}, data_type::s8, format_tag::any);
                     return matmul::primitive_desc(matmul::desc(src, any, dst), attr, cpu);
                 });
-                EXPECT_TRUE(used || m < 15 || m * k * n < 100'000); // which plans may leave to vectors
+                // Plans may leave small products to vectors.
+                EXPECT_TRUE(used || m < 15 || m * k * n < 100'000);
             }
 }
 

@@ -27,7 +27,7 @@ std::atomic<std::uint64_t> products{0}, vector_products{0};
 constexpr int registers[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                              REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-/// Where a memory operand is, without its index.
+/// Returns the address of a memory operand, without its index.
 std::int64_t base_of(const address &memory, const greg_t *gregs, std::int64_t next) {
     return memory.displacement + (memory.base == address::none  ? 0
                                   : memory.base == address::rip ? next
@@ -63,7 +63,7 @@ public:
 
 private:
     static constexpr std::size_t half = vector_bytes / 2, header = 512;
-    static constexpr std::uint64_t lower_halves = 2, upper_halves = 4; // of the header's first word
+    static constexpr std::uint64_t lower_halves = 2, upper_halves = 4; // bits of the header's first word
     std::uint64_t is_in_use() const {
         std::uint64_t used;
         std::memcpy(&used, area_ + header, sizeof used);

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The instructions of AMX-TILE and AMX-INT8, and vpdpbssd of AVX-VNNI-INT8, in plain C++, from Intel's description of the
-// instruction set: what their bytes mean, and what they do to registers. emulator.hpp lets programs run them on machines
-// without.
+// The instructions of AMX-TILE and AMX-INT8, and vpdpbssd of AVX-VNNI-INT8, in plain C++, from Intel's
+// description of the instruction set: what their bytes mean, and what they do to registers. emulator.hpp lets
+// programs run them on machines without.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct address {
 struct instruction {
     operation what;
     std::size_t length = 0; ///< bytes
-    int tile = 0;           ///< that is written, or stored
+    int tile = 0;           ///< the tile that is written or stored
     int source1 = 0, source2 = 0;
     address memory{};
 };
@@ -50,7 +50,7 @@ std::optional<instruction> decode(const std::uint8_t *code);
 
 constexpr int tile_count = 8, max_rows = 16, max_row_bytes = 64;
 
-/// What a thread has.
+/// The tile registers of a thread.
 struct tile_state {
     int palette = 0; ///< 0: no tiles
     struct {

@@ -1,4 +1,5 @@
-// Which products go to tile registers, in which tiles, and the shapes that registers get: pure functions.
+// Plans of products for tile registers: which products are taken, their tiles, and the shapes that registers
+// get. All are pure functions.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

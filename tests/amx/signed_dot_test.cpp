@@ -1,5 +1,6 @@
-// vpdpbssd at the level avx_vnni: the emulator's view of it against the assembler's and a formula, and products of signed
-// codes against the reference. The program that this belongs to also has the random problems of tests/primitives.
+// vpdpbssd at the level avx_vnni: the emulator's view of it against the assembler's and a formula, and
+// products of signed codes against the reference. The program that this belongs to also has the random
+// problems of tests/primitives.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Which inputs may lie in the destination's memory (octet/primitive.hpp): in place gives the bytes of separate
-// buffers at every level and with several threads; what would depend on blocking is refused before a byte is
-// written.
+// Inputs in the destination's memory (octet/primitive.hpp): in place gives the bytes of separate buffers at
+// every level and with several threads; an execution whose bytes would depend on blocking is refused before a
+// byte is written.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -142,7 +142,7 @@ TEST_F(cache, threads_wait_for_a_kernel_that_another_one_makes) {
 
 // ---- keys of primitives
 
-/// What a convolution's key depends on.
+/// The facts that a convolution's key depends on.
 struct request {
     memory::desc src{{1, 4, 6, 6}, dt::u8, tag::nhwc}, weights{{4, 4, 3, 3}, dt::s8, tag::oihw},
         bias{{4}, dt::s32, tag::x}, dst{{1, 4, 4, 4}, dt::s8, tag::nhwc};

@@ -20,7 +20,7 @@ using octet::test::expect_invalid;
 
 namespace {
 
-/// What the child says under these assignments ("NAME=value …"): its settings, and its complaints.
+/// The child's report under these assignments ("NAME=value …"): its settings, and its complaints.
 struct report {
     std::map<std::string, std::string> settings;
     std::vector<std::string> complaints;

@@ -1,4 +1,5 @@
-// A pool of the caller's in oneTBB's place: loops run on it, with the same bytes, and never on more threads than it has.
+// A pool of the caller's in oneTBB's place: loops run on it, with the same bytes, and never on more threads
+// than it has.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

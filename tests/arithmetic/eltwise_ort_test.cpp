@@ -1,5 +1,5 @@
-// ONNX Runtime's functions against what ONNX Runtime 1.30 gave (AVX-512), and against their formulas, written here in plain
-// scalar code.
+// ONNX Runtime's functions against what ONNX Runtime 1.30 gave (AVX-512), and against their formulas, written
+// here in plain scalar code.
 // SPDX-License-Identifier: Apache-2.0
 #include "common/eltwise_math.hpp"
 

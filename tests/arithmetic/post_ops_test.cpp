@@ -38,7 +38,7 @@ post_op_entry example(const post_op::table *) {
 }
 post_op_entry example(const post_op::qlinear_add *) { return post_op::qlinear_add{0.5f, 0.5f}; }
 post_op_entry example(const post_op::scaled_add *) {
-    const fixed_point_multiplier back{1 << 30, -18}; // of sums at 2^20
+    const fixed_point_multiplier back{1 << 30, -18}; // for sums at 2^20
     return post_op::scaled_add{{half, half, back}};
 }
 
@@ -47,7 +47,7 @@ template <typename... Ops> std::vector<post_op_entry> examples(const std::varian
 }
 std::vector<post_op_entry> all_examples() { return examples(static_cast<const post_op_entry *>(nullptr)); }
 
-/// What x becomes in an s8 destination that held `before`, with this operand.
+/// Returns the code that x becomes in an s8 destination that held `before`, with this operand.
 int result_of(const post_op_entry &entry, std::int32_t x, std::int8_t before, float operand) {
     epilogue e;
     e.dst = codes().data;

@@ -97,7 +97,7 @@ void check_shift_right(std::int64_t x, int s) {
 
 TEST(rounding, shift_right_at_every_shift) {
     inputs in(3);
-    constexpr std::int64_t product_limit = std::int64_t{1} << 62; // of two s32
+    constexpr std::int64_t product_limit = std::int64_t{1} << 62; // bound of a product of two s32
     for (int s = 0; s <= 62; s++) {
         for (const std::int32_t a : landmarks())
             for (const std::int32_t b : {1, 3, 1 << 30, max32, min32})

@@ -48,8 +48,8 @@ TEST(Rules, HaveTheFactsOfTheirParameters) {
     }
 }
 
-/// Rules that take the bits of a float give a double and the float next to it one multiplier; all others tell them apart or have
-/// fewer bits.
+/// Rules that take the bits of a float give a double and the float next to it one multiplier; all others tell
+/// them apart or have fewer bits.
 TEST(Rules, DeriveFromF32WhereTheFactorIsRoundedFirst) {
     std::set<std::string> names;
     for (const requantization_rule rule : all_requantization_rules()) {

@@ -1,5 +1,5 @@
-// Where finished code lies: kernels share pages, places are used again, and neither a fork nor a program that closes its
-// files disturbs code that runs.
+// Memory of finished code: kernels share pages, places are used again, and neither a fork nor a program that
+// closes its files disturbs code that runs.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

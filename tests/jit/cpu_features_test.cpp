@@ -1,4 +1,4 @@
-// What the instruction sets are chosen by, against Xbyak's reading of the same processor.
+// The CPU's features, by which instruction sets are chosen, against Xbyak's reading of the same processor.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST(CpuFeatures, AreThoseThatXbyakFinds) {
     expect(cpu_feature::avx512_vbmi, cpu::tAVX512_VBMI, "avx512_vbmi");
     expect(cpu_feature::avx_vnni_int8, cpu::tAVX_VNNI_INT8, "avx_vnni_int8");
     if (!here.has(cpu::tAMX_TILE | cpu::tAMX_INT8)) {
-        EXPECT_EQ(found & cpu_feature::amx_int8, 0u); // where the processor has it, the system may refuse
+        EXPECT_EQ(found & cpu_feature::amx_int8, 0u); // the system may refuse what the processor has
     }
 }
 

@@ -185,7 +185,7 @@ std::vector<float> dense_inputs() {
                           tanh_linear_below,
                           tanh_one_above,
                           ort_exp_min,
-                          176.f, // what emit_ort_exp puts in the place of less, and at 16 lanes
+                          176.f, // emit_ort_exp computes with at least -176, at 16 lanes -710
                           710.f,
                           ort_exp_max,
                           ort_erf_split,

@@ -1,5 +1,5 @@
-// Where kernels are recorded for tools: perf's map and dumps get decodable names, and nothing that lies in
-// wait under a predictable name is written to.
+// Records of kernels for tools: perf's map and dumps get decodable names, and a file that lies in wait under
+// a predictable name is not written to.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -225,7 +225,7 @@ struct batch {
     }
 };
 
-/// What an epilogue that clamps results below 0 sees of one.
+/// Returns a rule's result as an epilogue reads it, which may clamp results below 0.
 std::int32_t seen(std::int32_t result, bool clamps_negative) {
     return clamps_negative ? std::max(result, 0) : result;
 }
@@ -319,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(all, jit_double_round, testing::Combine(testing::Values
                                     (std::get<1>(test.param) ? "_f32" : "_f64");
                          });
 
-/// Those that take a factor in f64: level, rule, whether all factors are below 1.
+/// Rules with a factor in f64: level, rule, whether all factors are below 1.
 class jit_f64_scale : public testing::TestWithParam<std::tuple<cpu_isa, rule, bool>> {};
 
 TEST_P(jit_f64_scale, equals_the_scalar_rule) {

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Sections 1, 3, 4, 5 and 6 of doc/arithmetic.md, and doc/eltwise.md, a second time: see arithmetic.cpp and functions.cpp.
+// Sections 1, 3, 4, 5 and 6 of doc/arithmetic.md, and doc/eltwise.md, a second time: see arithmetic.cpp and
+// functions.cpp.
 
 #include <cmath>
 
@@ -11,7 +12,7 @@ namespace octet::oracle {
 // ---- 1. terms
 
 std::int32_t wrap(std::int64_t x);
-std::int32_t sat(double x);     ///< of an integer
+std::int32_t sat(double x);     ///< for an integer x
 std::int32_t rne_sat(float x);  ///< NaN is INT32_MIN
 std::int32_t rha_sat(double x); ///< NaN is INT32_MIN
 std::int32_t srdhm(std::int32_t a, std::int32_t b);

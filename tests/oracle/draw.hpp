@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What drawing a problem is made of: a generator whose numbers follow from a seed on every machine and
-// library (the distributions of <random> don't), tensors, and attributes (draw_attributes.cpp).
+// The parts of drawing a problem: a generator whose numbers follow from a seed on every machine and library
+// (the distributions of <random> don't), tensors, and attributes (draw_attributes.cpp).
 
 #include <initializer_list>
 
@@ -71,7 +71,7 @@ void draw_integer_rule(random_source &r, problem &p, int mask, double real);
 /// `channel`: the dimension of dst that a per-channel bias, binary or prelu follows.
 void draw_post_ops(random_source &r, problem &p, int channel);
 
-/// What the attributes of a sum of products depend on.
+/// The facts that the attributes of a sum of products depend on.
 struct dot_shape {
     dim_t reduction;
     int channel, weights_mask; ///< dimension of dst; mask of one value per output channel

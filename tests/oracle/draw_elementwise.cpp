@@ -35,7 +35,7 @@ void set_xnnpack_scales(random_source &r, problem &p) {
 void draw_binary(random_source &r, problem &p) {
     const dims shape = draw_shape(r, 1, 5, 5000);
     dims shape0 = shape, shape1 = shape;
-    const int broadcast = static_cast<int>(r.between(0, 3)); // of src_1 twice as often as of src_0
+    const int broadcast = static_cast<int>(r.between(0, 3)); // src_1 is broadcast twice as often as src_0
     for (std::size_t d = 0; d < shape.size(); d++)
         if (broadcast > 0 && r.chance(60))
             (broadcast == 1 ? shape0 : shape1)[d] = 1;

@@ -118,7 +118,7 @@ float mlas_logistic(float f) {
     for (int i = 1; i < 6; i++)
         denominator = std::fma(denominator, u, b[i]);
     const float y = numerator * v / denominator + 0.5f;
-    return y > 0.f ? y : 0.f; // of NaN, too
+    return y > 0.f ? y : 0.f; // NaN gives 0, too
 }
 
 void function(const problem &p, expectation &e) {
@@ -255,7 +255,7 @@ void litert_softmax(const problem &p, rule r, const softmax_row &row, expectatio
     }
 }
 
-/// That of AArch64, as Clang compiles it: a table of 16 bits.
+/// LiteRT's softmax for AArch64, as Clang compiles it: a table of 16 bits.
 void litert_16_bit_softmax(const problem &p, const softmax_row &row, expectation &e) {
     std::vector<std::int32_t> t;
     std::int32_t sum = 0;

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Operators of LiteRT on x86 and on AArch64, a second time: an operator with inputs and the result that is right
-// (litert_draw.cpp), by the formulas of that runtime's specification (litert_formulas.cpp). Products are those of arithmetic.cpp.
+// Operators of LiteRT on x86 and on AArch64, a second time: an operator with inputs and the result that is
+// right (litert_draw.cpp), by the formulas of that runtime's specification (litert_formulas.cpp). Products
+// are those of arithmetic.cpp.
 
 #include <map>
 #include <string>
@@ -39,7 +40,7 @@ struct one_operator {
     build by;
     std::string op;
     std::vector<numbers> inputs;
-    std::vector<bool> is_constant;                ///< of the inputs; behind them come the lists
+    std::vector<bool> is_constant;                ///< one for each input; the lists come behind them
     std::vector<std::vector<std::int32_t>> lists; ///< constant s32 inputs: axes, a size
     numbers output;                               ///< with the codes, or reals, that are right
     std::map<std::string, model::attribute> attributes;
@@ -86,10 +87,10 @@ std::int32_t hard_swish(const numbers &x, const numbers &y, std::int32_t q,
 std::int32_t rectified(const std::string &op, const numbers &x, const numbers &y, std::int32_t q); ///< 4.6
 std::int32_t prelu(const numbers &x, const numbers &a, const numbers &y, std::int32_t q,
                    std::int32_t qa); ///< 4.6
-/// Of a sum of products: 2.2, and what is not delegated.
+/// The code of a sum of products: 2.2, and the section on operators that are not delegated.
 std::int32_t accumulated(const build &by, bool is_delegated, bool is_in_group, const numbers &x,
                          float weights_scale, const numbers &y, std::int32_t sum);
-/// Of CONCATENATION, u8: operators.md 3.9, Arm's 3.
+/// An input's code in the result of CONCATENATION of u8: operators.md 3.9, Arm's 3.
 std::int32_t joined(const build &by, const numbers &x, const numbers &y, std::int32_t q);
 
 // ---- the draw

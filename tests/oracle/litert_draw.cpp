@@ -1,5 +1,5 @@
-// Operators of LiteRT by a number: quantization that the delegate takes and that it refuses, codes near the zero point and from everywhere.
-// Start reading at drawing::draw.
+// Operators of LiteRT by a number: quantization that the delegate takes and that it refuses, codes near the
+// zero point and from everywhere. Start reading at drawing::draw.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -391,7 +391,7 @@ void drawing::draw_product(one_operator &o) {
     for (dim_t i = 0; i < volume(w.shape); i++)
         w.codes.push_back(
             static_cast<std::int32_t>(type == data_type::u8 ? r.between(1, 255) : r.between(-127, 127)));
-    const bool has_powers = r.chance(50); // of 2, where halves are frequent
+    const bool has_powers = r.chance(50); // draws powers of 2, with which halves are frequent
     const auto scale = [&] {
         return static_cast<float>(std::exp2(has_powers ? std::floor(r.real(-9, -3)) : r.real(-9, -3)));
     };
@@ -453,7 +453,7 @@ void drawing::draw_product(one_operator &o) {
         is_depthwise ? std::vector<bool>{false, true, true} : std::vector<bool>{true, true, false, true};
 }
 
-/// Of u8 codes, each input at its scale.
+/// Draws CONCATENATION of u8 codes, each input at its scale.
 void drawing::draw_concatenation(one_operator &o) {
     o.op = "CONCATENATION";
     const dim_t rows = r.between(1, 4);

@@ -61,7 +61,7 @@ struct problem {
     int threads = 1;
 };
 
-/// What the destination must hold, in row-major order: any number in [low, high]. The two are equal but
+/// The numbers that the destination may hold, in row-major order: any in [low, high]. The two are equal but
 /// behind functions that the documentation bounds by an error.
 struct expectation {
     std::vector<double> low, high;

@@ -25,7 +25,7 @@ struct comparison {
     std::vector<std::pair<int, memory::desc>> srcs; ///< by argument
     memory::desc dst;
     std::function<primitive_desc_base()> make;
-    std::unordered_map<int, memory> args; ///< of attributes
+    std::unordered_map<int, memory> args; ///< arguments of attributes
     std::string description;
     bool in_place = false;        ///< dst is the first source
     bool any_nan_will_do = false; ///< in f32 results
@@ -57,7 +57,8 @@ inline bytes run(const comparison &p, const std::vector<memory> &srcs, const mem
     return bytes(dst.bytes(), dst.bytes() + dst.size());
 }
 
-/// Where sums have no order that a caller could know, sign and payload of a NaN are nobody's contract.
+/// Gives all NaNs the same bits: if a caller cannot know the order of sums, no contract fixes sign and
+/// payload of a NaN.
 inline bytes with_equal_nans(bytes result, data_type type) {
     for (std::size_t i = 0; type == data_type::f32 && i + sizeof(float) <= result.size();
          i += sizeof(float)) {
@@ -205,7 +206,7 @@ inline void add_zero_point(random_source &r, int arg, data_type type, comparison
     if (r.chance(40))
         return;
     std::int32_t value = r.chance(8) ? detail::random_extreme(r) : random_zero_point(r, type);
-    value += value == OCTET_RUNTIME_S32_VAL; // which is no number
+    value += value == OCTET_RUNTIME_S32_VAL; // this value is no number
     if (r.chance(15)) {
         attr.set_zero_points(arg, 0, {OCTET_RUNTIME_S32_VAL});
         p.args[OCTET_ARG_ATTR_ZERO_POINTS | arg] = vector_memory(eng(), std::vector<std::int32_t>{value});

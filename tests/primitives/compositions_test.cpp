@@ -1,4 +1,5 @@
-// Problems that generated code takes in several steps, against the reference: bytes on every level, on 1, 2 and 3 threads.
+// Problems that generated code takes in several steps, against the reference: bytes on every level, on 1, 2
+// and 3 threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -66,7 +66,7 @@ convolution_case random_case(inputs &in) {
     return c;
 }
 
-/// Where a tap carries a source position, or false.
+/// Finds the destination to which a tap carries a source position; false if there is none.
 bool destination(const convolution_case &c, const dims &src_at, const dims &tap, dims &dst_at) {
     for (std::size_t d = 0; d < c.spatial(); d++) {
         const dim_t shifted = src_at[d] + c.pad_l[d] - tap[d] * c.dilation[d];
@@ -194,8 +194,8 @@ TEST(convolution, equals_the_formula_on_chosen_problems) {
         {1, 1, 16, 32, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {7, 7}, false},  // 1x1
         {2, 16, 1, 1, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {8, 8}, true},    // depthwise
         {1, 4, 1, 3, {9}, {5}, {1}, {1}, {2}, {2}, {9}, true}, // depthwise, multiplier 3, 1D
-        // Sliding tiles: two rows of patches and tiles of four and two blocks, narrower than a tile, padding wider than the
-        // kernel, none, a last tile as wide as the others.
+        // Sliding tiles: two rows of patches and tiles of four and two blocks, narrower than a tile, padding
+        // wider than the kernel, none, a last tile as wide as the others.
         {1, 96, 1, 1, {7, 13}, {7, 3}, {1, 1}, {1, 1}, {3, 1}, {3, 1}, {7, 13}, true},
         {1, 64, 1, 1, {9, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {9, 2}, true},
         {1, 64, 1, 1, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {11, 11}, true},
@@ -224,8 +224,8 @@ TEST(convolution, equals_the_formula_on_chosen_problems) {
             check(in, c);
 }
 
-/// Lines that are one tile, with every place of the taps beside the image: what sees only padding is not multiplied, nor
-/// read where that is zero.
+/// Lines that are one tile, with every place of the taps beside the image: what sees only padding is not
+/// multiplied, nor read where that is zero.
 TEST(convolution, equals_the_formula_beside_images_of_a_tile) {
     inputs in(103);
     for (const dim_t kernel : {1, 2, 3, 5})

@@ -117,7 +117,7 @@ TEST(deconvolution_phases, start_inside_the_image_where_the_output_is_cropped) {
 
 TEST(deconvolution_phases, of_floats_end_where_a_tap_leaves_the_image) {
     const auto phases = phases_of(problem_of({4, 6, 3, 1, 1, 0, data_type::f32}));
-    ASSERT_EQ(phases.size(), 5u); // of taps 0; 0 and 1; all; 1 and 2; 2
+    ASSERT_EQ(phases.size(), 5u); // phases of taps 0; 0 and 1; all; 1 and 2; 2
     const dim_t taps[] = {1, 2, 3, 2, 1}, first[] = {2, 1, 0, 0, 0}, outputs[] = {1, 1, 2, 1, 1};
     for (std::size_t i = 0; i < phases.size(); i++) {
         EXPECT_EQ(phases[i].problem.kernel[2], taps[i]);

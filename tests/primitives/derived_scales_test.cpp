@@ -30,7 +30,7 @@ constexpr dim_t channels = 40;
 struct operation {
     const char *name;
     std::function<primitive_desc(const primitive_attr &)> make;
-    int weights_mask, dst_mask; ///< of the output channel
+    int weights_mask, dst_mask; ///< masks of the output channel
     how tflite_one, real;       ///< with one scale of weights; of rules with real scales
     bool real_is_f32 = false;
 };

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the tests of element-wise primitives share: random quantization, shapes that broadcast, and the last
-// step.
+// The common part of the tests of element-wise primitives: random quantization, shapes that broadcast, and
+// the last step.
 
 #include "support/naive.hpp"
 

@@ -215,8 +215,8 @@ TEST(eltwise, hardswish_of_aarch64_takes_halves_up) {
     EXPECT_EQ(codes_by(rule::ruy_2step), up);
 }
 
-/// What the kernels of TensorFlow Lite Micro give for all 256 codes (commit 90b983c2), as FNV-1a of the bytes: scales
-/// around 1, gates that saturate, shifts of 0, and of 16 bits and more.
+/// Results of TensorFlow Lite Micro's kernels for all 256 codes (commit 90b983c2), as FNV-1a of the bytes:
+/// scales around 1, gates that saturate, shifts of 0, and of 16 bits and more.
 TEST(eltwise, hardswish_elu_and_abs_are_those_of_tflite_micro) {
     struct result {
         algorithm alg;

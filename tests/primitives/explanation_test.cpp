@@ -1,5 +1,5 @@
-// What a primitive tells of itself: its plan, with those of its parts and what is left to the reference, and each
-// reason of those that refused once.
+// Explanations of a primitive: its plan, with those of its parts and what is left to the reference, and each
+// reason of implementations that refused it.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -143,8 +143,8 @@ TEST(f32_inner_product, adds_products_position_by_position) {
     }
 }
 
-/// Positions of the source that an output meets through each tap, the last tap first. Taps that lead beside the image or
-/// between its positions are no products, which infinite weights would tell.
+/// Positions of the source that an output meets through each tap, the last tap first. Taps that lead beside
+/// the image or between its positions are no products, which infinite weights would tell.
 TEST(f32_deconvolution, adds_products_position_by_position) {
     inputs in(134);
     for (int i = 0; i < 150 && !testing::Test::HasFailure(); i++) {
@@ -282,8 +282,8 @@ TEST(f32_convolution, padding_is_multiplied) {
     set_max_cpu_isa(cpu_isa::all);
 }
 
-/// Beside the source there are no products: -0 stays -0, and an infinite weight makes no NaN. In the middle both taps meet
-/// the source.
+/// Beside the source there are no products: -0 stays -0, and an infinite weight makes no NaN. In the middle
+/// both taps meet the source.
 TEST(f32_deconvolution, has_no_products_beside_the_source) {
     const float tiny = std::numeric_limits<float>::denorm_min(), inf = std::numeric_limits<float>::infinity();
     for (const cpu_isa level : get_available_cpu_isas())

@@ -15,7 +15,7 @@ namespace octet::test {
 
 class guarded_memory {
 public:
-    enum class edge { end, start }; ///< which end of the buffer touches an unmapped page
+    enum class edge { end, start }; ///< the end of the buffer that touches an unmapped page
 
     guarded_memory(const memory::desc &md, const engine &e, edge at = edge::end) : size_(md.get_size()) {
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -25,7 +25,7 @@ struct inputs {
     memory src, weights, bias, dst; ///< plain weights; dst before execution
 };
 
-/// What generated code may still leave to the reference.
+/// True for problems that generated code may still leave to the reference.
 bool may_be_left_to_reference(const primitive_desc_base &pd) {
     for (const std::string &refusal : pd.refusals())
         for (const char *reason : {"no code of the source", "an empty tensor", "parts"})
@@ -66,10 +66,10 @@ bytes run(const test_problem &p, const random_attributes &a, const inputs &in, g
     return bytes(dst.bytes(), dst.bytes() + dst.size());
 }
 
-/// What a problem is drawn for.
+/// The wish for a problem to be drawn.
 struct wish {
     bool is_large = false, is_f32 = false;
-    bool any_broadcast = false; ///< of what attributes bring
+    bool any_broadcast = false; ///< attributes may bring any broadcast
     data_type src(random_source &r) const {
         return is_f32 ? data_type::f32 : r.pick({data_type::u8, data_type::s8});
     }
@@ -153,7 +153,7 @@ struct channel_counts {
     dim_t groups, ic, oc;
 };
 
-/// What both have in common: tensors, layouts, attributes. Sizes lead from src to dst, in a deconvolution
+/// The common part of both: tensors, layouts, attributes. Sizes lead from src to dst, in a deconvolution
 /// back.
 template <typename Primitive>
 test_problem make_windowed(random_source &r, const wish &w, const channel_counts &c,
@@ -378,8 +378,8 @@ void compare_many(const std::function<test_problem(random_source &, const wish &
         std::printf("  %-24s %d problems\n", name.c_str(), count);
 }
 
-/// What kernels of their own take: codes in channels-last layouts. Depthwise, or a sum over few channels: what
-/// comes before the rule is short.
+/// Problems for kernels of their own: codes in channels-last layouts, depthwise or a sum over few channels,
+/// with little before the rule.
 test_problem convolution_of(random_source &r, dim_t channels, bool is_depthwise) {
     const channel_counts counts =
         is_depthwise ? channel_counts{channels, 1, 1} : channel_counts{1, r.between(1, 9), channels};

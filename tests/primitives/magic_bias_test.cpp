@@ -87,7 +87,8 @@ primitive_attr attributes_of(const rule_case &c, int scale_mask, std::size_t cha
     return attr;
 }
 
-/// Runs `pd` on codes x, one per row, and weights w, one per column, and compares with k * x * w + bias (empty: without).
+/// Runs `pd` on codes x, one per row, and weights w, one per column, and compares with k * x * w + bias
+/// (empty: without).
 template <typename Primitive, typename Desc>
 void expect_codes(const Desc &pd, const rule_case &c, dim_t k, const std::vector<std::uint8_t> &src,
                   const std::vector<std::int8_t> &weights, std::vector<std::int32_t> bias,

@@ -1,5 +1,5 @@
-// ONNX Runtime's float operators with sums, at every level: softmax and layer normalization under rule ort_f32 against the
-// order of MLAS's kernels, written here for one row.
+// ONNX Runtime's float operators with sums, at every level: softmax and layer normalization under rule
+// ort_f32 against the order of MLAS's kernels, written here for one row.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
@@ -195,7 +195,8 @@ TEST(ort_floats, layer_normalization_is_that_of_mlas) {
         }
 }
 
-/// Several vectors of a tile go through Gelu side by side: tiles of all sizes, columns that fill no vector, all exponents.
+/// Several vectors of a tile go through Gelu side by side: tiles of all sizes, columns that fill no vector,
+/// all exponents.
 TEST(ort_floats, gelu_behind_a_product_is_that_of_one_element) {
     inputs in(234);
     constexpr dim_t depth = 8;

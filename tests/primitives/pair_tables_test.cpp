@@ -20,14 +20,15 @@ namespace {
 using octet::test::inputs;
 using octet::test::wide;
 using rule = requantization_rule;
-using formula = std::function<double(std::int32_t x, std::int32_t y)>; ///< of codes, before the zero point
+/// A function of two codes, before the zero point.
+using formula = std::function<double(std::int32_t x, std::int32_t y)>;
 
 constexpr std::size_t pairs = 256 * 256;
 
 struct sum_case {
     binary_problem p;
     formula value;
-    std::int32_t low = int32_min, high = int32_max; ///< of the clip behind the sum
+    std::int32_t low = int32_min, high = int32_max; ///< bounds of the clip behind the sum
 };
 
 std::int32_t lowest(data_type type) { return static_cast<std::int32_t>(range_of(type).low); }

@@ -35,7 +35,7 @@ TEST(partition, channels_first_source_is_cut_into_lines_of_channels) {
 
 TEST(partition, channels_last_source_is_cut_into_rows) {
     const partition p = images({2, 256, 56, 56}, format_tag::nhwc, format_tag::nchw);
-    EXPECT_EQ(block_of(p), (memory::dims{1, 256, 8, 56})); // of 448 bytes, 7 lines
+    EXPECT_EQ(block_of(p), (memory::dims{1, 256, 8, 56})); // 448 bytes by 7 lines
     EXPECT_EQ(p.count(), 14);
 }
 

@@ -227,7 +227,7 @@ TEST(plan_dot, fetches_weights_ahead_where_few_tiles_share_them) {
 }
 
 TEST(plan_dot, reads_short_blocks_of_far_weights_as_they_lie) {
-    const auto blocks = [](dim_t side, dim_t columns, dim_t k) { // of side * side rows
+    const auto blocks = [](dim_t side, dim_t columns, dim_t k) { // blocks of side * side rows
         return plan_of({k, side, columns, side, 1, 1, 0}).tiles.blocks_per_panel;
     };
     EXPECT_EQ(blocks(2, 50257, 768), 1);

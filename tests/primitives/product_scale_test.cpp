@@ -18,7 +18,7 @@ namespace {
 using octet::test::inputs;
 using rule = requantization_rule;
 
-/// What a code is at most, less its zero point.
+/// Bound of a code less its zero point.
 constexpr std::int32_t beyond_codes = 512;
 
 /// As MUL has it: scales of products around 1 / 128, sometimes powers of 2, which make ties.
@@ -32,7 +32,7 @@ TEST(product_scale, is_exact_for_all_products) {
     int found = 0, tried = 0;
     for (const rule_facts &row : rule_table) {
         if (row.parameters != rule_parameters::multipliers ||
-            row.fixed_point.steps == rounding_steps::dwords) // whose low 32 bits wrap
+            row.fixed_point.steps == rounding_steps::dwords) // the low 32 bits of these products wrap
             continue;
         for (int i = 0; i < 24; i++) {
             const fixed_point_multiplier m = from_double(row.rule, random_real(in));

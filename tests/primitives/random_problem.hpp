@@ -50,7 +50,7 @@ private:
     std::mt19937 engine_;
 };
 
-/// What an attribute is made for.
+/// The tensors and the rule that an attribute is made for.
 struct attribute_target {
     memory::desc src, weights, dst;
     int weights_channel_mask, dst_channel_mask;

@@ -138,7 +138,7 @@ void expect_equal_images(algorithm alg, rules rule, data_type type, dim_t size, 
 /// Beyond the caches lines are prefetched, and stores go past these where dst is aligned.
 TEST(Resampling, LargeDestinations) {
     const auto linear = algorithm::resampling_linear, nearest = algorithm::resampling_nearest;
-    const dim_t images = 120; // of 256 KiB
+    const dim_t images = 120; // images of 256 KiB
     for (const std::size_t bytes_in : {0, 4}) {
         expect_equal_images(nearest, rules::tflite_2step, data_type::u8, 32, images, bytes_in);
         expect_equal_images(linear, rules::tflite_2step, data_type::s8, 32, images, bytes_in);

@@ -1,5 +1,6 @@
-// Products without a dot-product instruction, at the codes where sums of two of them leave 16 bits and those of a
-// filtered line leave the most of a word: against the formula, at every level that has no other way, with tails everywhere.
+// Products without a dot-product instruction, at the codes where sums of two of them leave 16 bits and those
+// of a filtered line leave the most of a word: against the formula, at every level that has no other way,
+// with tails everywhere.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 namespace octet::test {
 namespace {
 
-/// What stands at (channel, position): codes in patterns that make every sum an extreme.
+/// The code at (channel, position): patterns that make every sum an extreme.
 using pattern = std::function<std::uint8_t(dim_t index, random_source &r)>;
 
 struct named_pattern {
@@ -22,7 +23,7 @@ struct named_pattern {
     pattern code;
 };
 
-constexpr std::uint8_t highest = 127, lowest = 128; // of weights
+constexpr std::uint8_t highest = 127, lowest = 128; // extreme weights
 
 const named_pattern weight_patterns[] = {
     {"all -128", [](dim_t, random_source &) { return lowest; }},
@@ -92,7 +93,7 @@ std::vector<std::int32_t> sums(const layer &l, const std::vector<std::uint8_t> &
     return results;
 }
 
-/// Those that have no other way.
+/// Levels that have no other way.
 std::vector<cpu_isa> levels_of_words() {
     std::vector<cpu_isa> levels;
     for (const cpu_isa level : get_available_cpu_isas())
@@ -154,8 +155,8 @@ void check_all_codes(const layer &l) {
 }
 
 TEST(Words, ExtremesOfFilteredLines) {
-    // Lines of 3 to 31 results: whole fours and others, those of one tile and those with a tail; channels with and without
-    // whole steps of 8 quads; columns of a block, of two and of a part.
+    // Lines of 3 to 31 results: whole fours and others, those of one tile and those with a tail; channels
+    // with and without whole steps of 8 quads; columns of a block, of two and of a part.
     for (const layer &l : {layer{4, 16, 20, 3, 3, 3},
                            {8, 17, 28, 5, 3, 3},
                            {32, 33, 8, 7, 3, 3},

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// How many random problems a test tries. The environment says it and no macro, so that an object file serves every program and preset.
+// How many random problems a test tries. The environment says it and no macro, so that an object file serves
+// every program and preset.
 
 #include <algorithm>
 #include <cstdint>

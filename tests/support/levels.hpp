@@ -31,7 +31,7 @@ inline std::vector<instruction_set> all_instruction_sets() {
     return sets;
 }
 
-/// Those of them that this machine can run.
+/// The instruction sets that this machine can run.
 inline std::vector<instruction_set> usable_instruction_sets() {
     const std::vector<cpu_isa> available = get_available_cpu_isas();
     std::vector<instruction_set> sets;

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the tests of primitives share: tensors whose elements are found by the tests' own arithmetic, random
-// layouts with gaps, and the last step of every accumulating operation, from an accumulator to the stored
-// number, written from the formulas of the rules with exact rounding.
+// The common part of the tests of primitives: tensors whose elements are found by the tests' own arithmetic,
+// random layouts with gaps, and the last step of every accumulating operation, from an accumulator to the
+// stored number, written from the formulas of the rules with exact rounding.
 
 #include <gtest/gtest.h>
 
@@ -187,8 +187,8 @@ class output_stage {
 public:
     struct target {
         memory::desc dst;
-        int channel_dim;          ///< of dst
-        int weights_channel_mask; ///< of weights
+        int channel_dim;          ///< dimension of dst
+        int weights_channel_mask; ///< mask over weights
         bool scales_src_first;    ///< f32_v3: (acc * s_src) * s_weights
         dim_t reduction;          ///< terms of a sum
     };
@@ -246,7 +246,8 @@ public:
         return a;
     }
 
-    /// What is stored for an accumulator, wrapped to 32 bits here, and a bias (0 without one).
+    /// Returns the number that is stored for an accumulator, wrapped to 32 bits here, and a bias (0 without
+    /// one).
     double stored(std::int64_t sum, double bias, const dims &at) const {
         const data_type type = t_.dst.data_type();
         std::int32_t acc = wrapped(sum);

@@ -1,5 +1,6 @@
-// Where tests find files: below the project's folder, and in the optional folder of vectors and models. Functions with one definition
-// (paths.cpp), so that no other file of the tests is compiled with a path of this machine and a compiler cache can serve every checkout.
+// Paths of the tests' files: below the project's folder, and in the optional folder of vectors and models.
+// Functions with one definition (paths.cpp), so that no other file of the tests is compiled with a path of
+// this machine and a compiler cache can serve every checkout.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

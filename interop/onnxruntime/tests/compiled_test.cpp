@@ -1,5 +1,5 @@
-// Plans that outlive a session: compiled models (EPContext) and the cache of option cache_dir. What does not fit is refused or made
-// anew, with a sentence.
+// Plans that outlive a session: compiled models (EPContext) and the cache of option cache_dir. What does not
+// fit is refused or made anew, with a sentence.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

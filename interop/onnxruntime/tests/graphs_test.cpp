@@ -1,5 +1,5 @@
-// Whole models with the provider and without it: all bytes of all outputs are those of ONNX Runtime's CPU provider with all its
-// transformers on a CPU with AVX512-VNNI, and where Octet is to compute, it does.
+// Whole models with the provider and without it: all bytes of all outputs are those of ONNX Runtime's CPU
+// provider with all its transformers on a CPU with AVX512-VNNI, and where Octet is to compute, it does.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -108,8 +108,8 @@ TEST_P(Encoders, TakeAnySizes) {
     }
 }
 
-/// ONNX Runtime does not know how long a slice with computed ends is, nor that two tensors are equally long then: it adds and
-/// normalizes in two steps.
+/// ONNX Runtime does not know how long a slice with computed ends is, nor that two tensors are equally long
+/// then: it adds and normalizes in two steps.
 TEST(OnnxRuntimeOpenSizes, AreNoBetterKnownToOctet) {
     if (!host::get())
         GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
@@ -169,7 +169,8 @@ TEST(OnnxRuntimeSharedWeights, ReadersAreKnownToOctet) {
     EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "");
 }
 
-/// ONNX Runtime has an order of sums for single rows, where it did not pack the matrix. So a row has other bits in a batch.
+/// ONNX Runtime has an order of sums for single rows, where it did not pack the matrix. So a row has other
+/// bits in a batch.
 TEST(OnnxRuntimeSingleRows, HaveTheBitsOfTheirBatch) {
     if (!host::get())
         GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A program of ONNX Runtime's, as others write them: it loads the runtime, registers Octet's provider, makes sessions and runs
-// them. The runtime is the file that OCTET_ONNXRUNTIME names; its functions are known by their slots.
+// A program of ONNX Runtime's, as others write them: it loads the runtime, registers Octet's provider, makes
+// sessions and runs them. The runtime is the file that OCTET_ONNXRUNTIME names; its functions are known by
+// their slots.
 
 #include <cstdint>
 #include <filesystem>
@@ -26,18 +27,19 @@ struct ort_tensor {
 /// Floats between -limit and limit.
 ort_tensor random_reals(std::vector<std::int64_t> dims, unsigned seed, float limit);
 
-/// The CPU provider is an oracle with AVX512-VNNI: without it sums of codes saturate, and those of floats have other orders.
+/// The CPU provider is an oracle with AVX512-VNNI: without it sums of codes saturate, and those of floats
+/// have other orders.
 inline bool cpu_provider_is_oracle() { return __builtin_cpu_supports("avx512vnni") != 0; }
 
-/// Which of the two computes.
+/// The provider that computes.
 enum class by { cpu, octet };
 
 /// How a session is made.
 struct session_options {
     by who = by::cpu;
-    options provider = {}; ///< of Octet's provider
-    options entries = {};  ///< of the session
-    int level = 99;        ///< of ONNX Runtime's transformers
+    options provider = {}; ///< options of Octet's provider
+    options entries = {};  ///< entries of the session
+    int level = 99;        ///< level of ONNX Runtime's transformers
     int threads = 1;
     bool is_log_kept = false; ///< `host::take_log`
 };
@@ -47,7 +49,7 @@ struct assignment {
     std::vector<std::string> operators;
 };
 
-/// What a test needs once; throws octet::error with ONNX Runtime's words.
+/// The runtime with its environment, made once; throws octet::error with ONNX Runtime's words.
 class host {
 public:
     /// Null where there is no runtime: the test is skipped.
@@ -90,7 +92,7 @@ public:
     /// The same with memory of the program's, which has the sizes of the outputs: I/O binding.
     void run_bound(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &outputs) const;
 
-    /// Who computes which operators.
+    /// Returns which provider computes which operators.
     std::vector<assignment> assignments() const;
     /// The operators that Octet computes, and that the CPU provider does.
     std::vector<std::string> operators_of(by who) const;

@@ -1,4 +1,4 @@
-// What must not take the process down: runtimes that do not fit, and models that lie.
+// Inputs that must not end the process: runtimes that do not fit, and models that lie.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using namespace onnxruntime;
 
 // ---- Runtimes
 
-std::string status_text; ///< of the stand-in
+std::string status_text; ///< status of the stand-in
 
 ort_status *create_status(int, const char *text) {
     status_text = text;
@@ -31,7 +31,8 @@ ort_status *create_status(int, const char *text) {
 const char *said_version = "";
 const void *const *table = nullptr;
 
-/// What the library's entry says to a runtime of this version with these tables; empty for a factory.
+/// Returns the refusal that the library's entry gives a runtime of this version with these tables; empty for
+/// a factory.
 std::string refusal(const char *version, const void *const *newest) {
     static const void *const oldest[1] = {reinterpret_cast<const void *>(&create_status)};
     void *library = dlopen(host::provider_path().c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A small quantized model in pairs of QuantizeLinear and DequantizeLinear, and sessions on Octet, for tests of what a session does
-// besides computing.
+// A small quantized model in pairs of QuantizeLinear and DequantizeLinear, and sessions on Octet, for tests
+// of what a session does besides computing.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The functions of ONNX Runtime's table that programs call and providers do not. Environments, sessions, their options and memory are
-// addresses to a program.
+// The functions of ONNX Runtime's table that programs call and providers do not. Environments, sessions,
+// their options and memory are addresses to a program.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What a session with the provider does besides computing: options, refusals, partial claims, runs at once, lifetimes.
+// Sessions with the provider, apart from what they compute: options, refusals, partial claims, runs at once,
+// lifetimes.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ protected:
             return e.what();
         }
     }
-    /// What the provider told with option log.
+    /// Returns the lines that the provider printed with option log.
     static std::string told() {
         std::string text;
         for (const std::string &line : host::get()->take_log())
@@ -323,7 +324,8 @@ TEST_F(OnnxRuntimeProvider, CountsReadersThatItLacks) {
     }
 }
 
-/// Constants of the outer graph that a part of a body would read; those that lie in a file ONNX Runtime does not hand over.
+/// Constants of the outer graph that a part of a body would read; those that lie in a file ONNX Runtime does
+/// not hand over.
 TEST_F(OnnxRuntimeProvider, LeavesConstantsOfAnOuterGraph) {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / ("octet_outer_" + std::to_string(getpid()));

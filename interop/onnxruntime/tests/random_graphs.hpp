@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Random quantized graphs as exporters and quantizers write them, with operators in the middle that Octet lacks: images and
-// rows of codes, in pairs of QuantizeLinear and DequantizeLinear, in operators on codes, and quantized while they run.
+// Random quantized graphs as exporters and quantizers write them, with operators in the middle that Octet
+// lacks: images and rows of codes, in pairs of QuantizeLinear and DequantizeLinear, in operators on codes,
+// and quantized while they run.
 
 #include <algorithm>
 #include <array>

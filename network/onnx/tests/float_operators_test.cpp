@@ -1,5 +1,6 @@
-// Float operators of ONNX that work element by element or move elements, each as the only node of a network, against its formula in
-// binary64; masks and indices against plain loops. The same bytes must come out at every level and for every number of threads.
+// Float operators of ONNX that work element by element or move elements, each as the only node of a network,
+// against its formula in binary64; masks and indices against plain loops. The same bytes must come out at
+// every level and for every number of threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// Orders of sums of floats that ONNX Runtime has for some products alone: of a row, of a column, of rows that it reads transposed, of
-// blocks that a factor multiplies, and of convolutions of one pixel. The expected values are those of ONNX Runtime 1.30.
+// Orders of sums of floats that ONNX Runtime has for some products alone: of a row, of a column, of rows that
+// it reads transposed, of blocks that a factor multiplies, and of convolutions of one pixel. The expected
+// values are those of ONNX Runtime 1.30.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

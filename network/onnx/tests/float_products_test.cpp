@@ -1,5 +1,5 @@
-// Matrix products, convolutions and poolings of floats in ONNX networks, each as the only node, against its formula in binary64.
-// The same bytes must come out at every level and for every number of threads.
+// Matrix products, convolutions and poolings of floats in ONNX networks, each as the only node, against its
+// formula in binary64. The same bytes must come out at every level and for every number of threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -175,11 +175,11 @@ struct blocked_sum {
     }
 };
 
-/// Images whose channels do not fit ONNX Runtime's blocks: channel by channel, tap by tap. Lines are longer and shorter than
-/// vectors, with phases and paddings of all kinds; weights are constant or computed.
+/// Images whose channels do not fit ONNX Runtime's blocks: channel by channel, tap by tap. Lines are longer
+/// and shorter than vectors, with phases and paddings of all kinds; weights are constant or computed.
 TEST(FloatProducts, ConvolutionsOfPlanes) {
     struct problem {
-        int images, groups, channels, outputs; ///< of a group
+        int images, groups, channels, outputs; ///< sizes of a group
         window_line h, w;
     };
     const problem problems[] = {{1, 32, 4, 4, {9, 3, 1, 1, 1, 1}, {37, 3, 1, 1, 1, 1}},
@@ -206,7 +206,7 @@ TEST(FloatProducts, ConvolutionsOfPlanes) {
             t.set("pads", list{p.h.before, p.w.before, p.h.after, p.w.after});
             const std::vector<float> y = t.run<float>();
             ASSERT_EQ(t.shape, (dims{p.images, outputs, oh, ow}));
-            std::size_t block = 128; // of a matrix that is read as it lies
+            std::size_t block = 128; // rows of a matrix that is read as it lies
             for (int width = 128; oh * ow < inner && width > 16 && width / 2 >= oh * ow; width /= 2)
                 block *= 2;
             for (int i = 0; i < p.images * outputs * oh * ow; i++) {

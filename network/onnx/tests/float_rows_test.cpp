@@ -1,5 +1,6 @@
-// Operators of ONNX on rows of floats (normalizations, reductions, softmax), each as the only node of a network, against its
-// formula in binary64. The same bytes must come out at every level and for every number of threads.
+// Operators of ONNX on rows of floats (normalizations, reductions, softmax), each as the only node of a
+// network, against its formula in binary64. The same bytes must come out at every level and for every number
+// of threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -194,7 +195,7 @@ TEST(FloatRows, LogSoftmaxAndNorms) {
 
 /// More rows than are taken at a time, and a number of them that is no multiple of it.
 TEST(FloatRows, ManyRowsGiveWhatEachGivesAlone) {
-    const std::size_t rows = 403, size = 83; // of 83, 197 are raised at a time
+    const std::size_t rows = 403, size = 83; // 197 rows of 83 are computed at a time
     std::vector<float> x = numbers(rows * size, 4.f);
     x[7 * size + 40] = x[7 * size + 80] = x[7 * size + 3] = 9.f; // the largest, more than once
     x[9 * size + 5] = std::numeric_limits<float>::quiet_NaN();
@@ -265,7 +266,7 @@ TEST(FloatRows, BatchNormalizationUsesGivenStatistics) {
         .constant({3}, variance);
     expect_near(t.run<float>(), expected, 1e-5);
 
-    one_node recorded("BatchNormalization"); // what ONNX Runtime gave: a product and a sum, each rounded
+    one_node recorded("BatchNormalization"); // ONNX Runtime's results: a product and a sum, each rounded
     recorded.input<float>({1, 2, 4}, {0.1f, -2.3f, 1.7f, 0.33f, 0.77f, -1.1f, 2.9f, -0.05f})
         .constant<float>({2}, {1.3f, -0.7f})
         .constant<float>({2}, {0.2f, 0.9f})

@@ -1,4 +1,4 @@
-// Which form of a loop runs at a level.
+// The form of a loop that runs at a level.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Attention and MultiHeadAttention of ONNX Runtime: what one gives for a sequence, it gives for its parts one after the other. Their bytes
-// are compared with ONNX Runtime's in network/onnx/tests/onnxruntime.
+// Attention and MultiHeadAttention of ONNX Runtime: what one gives for a sequence, it gives for its parts one
+// after the other. Their bytes are compared with ONNX Runtime's in tests/onnxruntime.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/tests/contrib_model.hpp"
 #include "support/expect_error.hpp"

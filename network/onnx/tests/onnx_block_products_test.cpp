@@ -1,4 +1,5 @@
-// Floats times a constant matrix of codes (MatMulNBits): the order of its sums at every level, for sizes beside blocks, panels and tiles.
+// Floats times a constant matrix of codes (MatMulNBits): the order of its sums at every level, for sizes
+// beside blocks, panels and tiles.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// ONNX Runtime's own operators in .onnx files, and its products: against their formulas, written here, and what ONNX Runtime 1.30
-// gave. The same bytes must come out at every level and for every number of threads.
+// ONNX Runtime's own operators in .onnx files, and its products: against their formulas, written here, and
+// what ONNX Runtime 1.30 gave. The same bytes must come out at every level and for every number of threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Writes an encoder of one layer as exporters and quantizers do: shapes are computed, Gelu and LayerNormalization come in
-// their parts.
+// Writes an encoder of one layer as exporters and quantizers do: shapes are computed, Gelu and
+// LayerNormalization come in their parts.
 
 #include <cmath>
 #include <set>
@@ -26,8 +26,8 @@ inline std::vector<std::int8_t> codes(std::size_t count, unsigned seed) {
     return values;
 }
 
-/// One layer with one attention of 3 heads of 8; ids {batch, sequence} of 20 words. With a `sequence` the sizes are fixed
-/// and the ids come from bytes, which are all words then.
+/// One layer with one attention of 3 heads of 8; ids {batch, sequence} of 20 words. With a `sequence` the
+/// sizes are fixed and the ids come from bytes, which are all words then.
 class encoder : public onnx_builder {
 public:
     static constexpr std::int64_t width = 24, heads = 3, inner = 40, words = 20, bytes = 256;

@@ -1,5 +1,6 @@
-// Small encoders as exporters and quantizers write them: patterns become the operators that they are parts of, joined
-// nodes keep every byte, and bytes depend on neither threads nor instruction set, nor, quantized statically, on the batch.
+// Small encoders as exporters and quantizers write them: patterns become the operators that they are parts
+// of, joined nodes keep every byte, and bytes depend on neither threads nor instruction set, nor, quantized
+// statically, on the batch.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

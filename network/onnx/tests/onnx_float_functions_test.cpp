@@ -1,5 +1,5 @@
-// Functions of single floats and of several operands that run as plain loops, against their formulas; infinities, NaN and
-// the sign of zero.
+// Functions of single floats and of several operands that run as plain loops, against their formulas;
+// infinities, NaN and the sign of zero.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

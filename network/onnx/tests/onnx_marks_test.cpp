@@ -1,4 +1,4 @@
-// What the library notes about nodes is in no attribute: a file that has attributes of such names gives the
+// The library's notes about nodes are in no attribute: a file that has attributes of such names gives the
 // bytes and the operators that it gives without them. ONNX Runtime refuses these files ("Unrecognized
 // attribute").
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,6 @@
-// What ONNX Runtime does with single DequantizeLinear and QuantizeLinear: activations of s8 become u8, two pairs in a row one, and some
-// nodes stay on floats. The operators that remain are compared by name, and bytes with those of the same network written otherwise.
+// ONNX Runtime's treatment of single DequantizeLinear and QuantizeLinear: activations of s8 become u8, two
+// pairs in a row become one, and some nodes stay on floats. The operators that remain are compared by name,
+// and bytes with those of the same network written otherwise.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -74,7 +75,7 @@ TEST(QdqSigned, AnotherReaderKeepsOnePairSigned) {
 
 struct pair_of_test {
     float scale;
-    int distance; ///< of the zero point from the lowest code
+    int distance; ///< distance of the zero point from the lowest code
 };
 
 /// Floats through pairs, with `between` behind each but the last.
@@ -118,7 +119,7 @@ TEST(QdqPairs, StayWhereOneReaderMore) {
     const std::string both = "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear";
     for (const char *output : {"x0", "x1"})
         EXPECT_EQ(m(output), both) << output;
-    EXPECT_EQ(m("x0_real"), // which has a DequantizeLinear of its own
+    EXPECT_EQ(m("x0_real"), // the reader has a DequantizeLinear of its own
               "QuantizeLinear DequantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear");
 }
 
@@ -194,7 +195,7 @@ TEST(QdqRefuses, MixedTypesStay) {
     EXPECT_EQ(operators(m), "DequantizeLinear Sigmoid QuantizeLinear");
 }
 
-/// What stays on floats runs as it is.
+/// Operators that stay on floats run as they are.
 TEST(QdqRefuses, FloatWeightsStayFloats) {
     qdq_builder<std::uint8_t> m;
     m.dequantize(m.code_input({1, 2, 2, 2}, 0.5f, 5), "x_real");
@@ -208,8 +209,8 @@ TEST(QdqRefuses, FloatWeightsStayFloats) {
     EXPECT_EQ(net.output().as<float>(), (std::vector<float>{0.f, 0.5f, -371.f, 1.f}));
 }
 
-/// Weights of floats in front of a QuantizeLinear become codes from -128 to 127 of their range, as ONNX Runtime 1.30 has
-/// it: 1.5 / 255 is the scale here, -43 the zero point, and 0.302 becomes 51 of them, 0.3.
+/// Weights of floats in front of a QuantizeLinear become codes from -128 to 127 of their range, as ONNX
+/// Runtime 1.30 has it: 1.5 / 255 is the scale here, -43 the zero point, and 0.302 becomes 51 of them, 0.3.
 TEST(QdqWeights, OfFloatsAreQuantizedInFrontOfAQuantizer) {
     for (const bool has_constant_bias : {true, false}) { // ONNX Runtime leaves weights beside a computed one
         qdq_builder<std::uint8_t> m;

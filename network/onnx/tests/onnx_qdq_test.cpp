@@ -87,7 +87,8 @@ template <typename Code> onnx_builder convolution_in_floats(const conv_case &c) 
     inputs.push_back("w_real");
     if (c.bias == bias_kind::codes) {
         m.template constant<std::int32_t>("bias", {6}, bias_codes(c));
-        std::vector<float> scales; // of the sums: with others ONNX Runtime leaves it on floats
+        // Scales of the sums: with others ONNX Runtime leaves the operator on floats.
+        std::vector<float> scales;
         for (std::size_t i = 0; i < 6; i++)
             scales.push_back(0.02f * (c.weights == weights_kind::per_channel
                                           ? .001f * static_cast<float>(i + 1)

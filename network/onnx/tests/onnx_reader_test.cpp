@@ -354,7 +354,7 @@ TEST(OnnxReader, NamesAreUtf8AndCutBetweenCharacters) {
         m.output("y");
         return read(m.finish()).tensors[0].name;
     };
-    EXPECT_EQ(name_of("a" + euros), "a" + euros.substr(0, 117)); // of 120 bytes
+    EXPECT_EQ(name_of("a" + euros), "a" + euros.substr(0, 117)); // a name of 120 bytes
     EXPECT_EQ(name_of(euro + smile + "\xc3\xa4"), euro + smile + "\xc3\xa4");
     EXPECT_EQ(name_of("\xff"
                       "a\x80\xc3"),

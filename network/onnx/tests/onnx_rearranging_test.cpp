@@ -67,7 +67,7 @@ TEST(Rearranging, TileRepeats) {
 struct padding_case {
     const char *mode;
     list pads;
-    std::vector<float> expected; ///< of {0, 1, 2, 3}
+    std::vector<float> expected; ///< the result for {0, 1, 2, 3}
 };
 
 TEST(Rearranging, PaddingOfEveryMode) {

@@ -123,7 +123,8 @@ TEST(OnnxResize, CubicPlanesAreThoseOfOnnxRuntime) {
     }
 }
 
-/// Columns 0 1 2 3 and 4 5 6 7, resized where `axes` say; graphs with ONNX Runtime beside them are in network/onnx/tests/onnxruntime.
+/// Columns 0 1 2 3 and 4 5 6 7, resized where `axes` say; graphs with ONNX Runtime beside them are in
+/// tests/onnxruntime.
 struct axes_case {
     onnx_builder::dims axes, sizes;
     const char *policy;

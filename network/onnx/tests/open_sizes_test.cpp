@@ -162,7 +162,7 @@ TEST(OpenSizes, WhatKeepsItsSizeKeepsItsContentsAndBuffers) {
     EXPECT_EQ(result, (std::vector<float>{1, 2, 4}));
 }
 
-/// What a decoder does with its keys: those of the past and new ones, `codes` in u8.
+/// Joins keys as a decoder does, those of the past and new ones; with `codes` in u8.
 b joined(bool codes) {
     b m;
     m.input<float>("past", {2, -1, 3}), m.input<float>("new", {2, 4, 3});

@@ -1,5 +1,5 @@
-// Conditions under which ONNX Runtime's operators on codes and their weights, biases and pairs come about: what is left of small graphs
-// is what version 1.30 left of them.
+// Conditions under which ONNX Runtime's operators on codes and their weights, biases and pairs come about:
+// what is left of small graphs is what version 1.30 left of them.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -159,7 +159,8 @@ TEST(OrtCodes, AConvolutionOnCodesTakesComputedWeights) {
     EXPECT_EQ(results[0], results[1]);
 }
 
-/// Equal constants of one element are one, of equal dimensions, unless they are computed, and a scale that is read elsewhere forms no product of blocks.
+/// Equal constants of one element are one, of equal dimensions, unless they are computed, and a scale that is
+/// read elsewhere forms no product of blocks.
 TEST(OrtCodes, AProductOfBlocksHasAScaleOfItsOwn) {
     const auto left = [](float factor, const b::dims &dims, bool is_computed = false) {
         b m(17);

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Small graphs through ONNX Runtime's transformers: what is left of them, what they compute, and parts that tests build them of.
+// Small graphs through ONNX Runtime's transformers: what is left of them, what they compute, and parts that
+// tests build them of.
 
 #include <algorithm>
 #include <functional>
@@ -26,7 +27,7 @@ inline std::string operators_left(const onnx_builder &m) {
     return names;
 }
 
-/// What a network of the file keeps, in the order of names.
+/// Returns the operators that a network of the file keeps, sorted by name.
 inline std::vector<std::string> sorted_operators(const onnx_builder &m, const network_options &options = {}) {
     const std::vector<std::uint8_t> file = m.finish();
     std::vector<std::string> all = network(file.data(), file.size(), "net.onnx", options).operators_left();

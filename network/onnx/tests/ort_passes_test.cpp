@@ -1,5 +1,5 @@
-// Conditions of ONNX Runtime's transformers that its documentation does not tell, each found with the runtime itself: which
-// passes change a graph, and the arithmetic of what they make.
+// Conditions of ONNX Runtime's transformers that its documentation does not tell, each found with the runtime
+// itself: which passes change a graph, and the arithmetic of what they make.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ TEST(OrtPasses, AConstantInFrontOfAConvolutionsResultIsNoPartOfIt) {
 }
 
 TEST(OrtPasses, AlphaAndCOfGemmAreJoinedByFma) {
-    constexpr std::size_t k = 300, block = 256; // of a constant matrix
+    constexpr std::size_t k = 300, block = 256; // sizes of a constant matrix
     std::vector<float> x(k), w(k);
     for (std::size_t i = 0; i < k; i++) {
         x[i] = std::sin(static_cast<float>(i) * 1.7f);
@@ -155,8 +155,8 @@ float product_of_block(const std::vector<float> &x, const std::vector<std::int8_
     return products + (scale * static_cast<float>(all)) * -(w_scale * 128.f);
 }
 
-/// ids {2, n} choose rows; rows of positions 0 to n are added, and n is a size that the network computes or that the file has.
-/// Then x + x * w is normalized.
+/// ids {2, n} choose rows; rows of positions 0 to n are added, and n is a size that the network computes or
+/// that the file has. Then x + x * w is normalized.
 onnx_builder sum_of_embeddings(bool is_computed) {
     onnx_builder m(17);
     m.input<std::int64_t>("ids", {2, -1});

@@ -1,5 +1,6 @@
-// What ONNX Runtime's transformers leave alone because of who reads a tensor, or may replace it, as other exporters write files. Each
-// case was found with the runtime itself; network/onnx/tests/onnxruntime/unusual_graphs.cjs compares the bytes of such graphs.
+// Patterns that ONNX Runtime's transformers leave alone because of who reads a tensor, or may replace it, as
+// other exporters write files. Each case was found with the runtime itself;
+// tests/onnxruntime/unusual_graphs.cjs compares the bytes of such graphs.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// Conditions of ONNX Runtime's rules, norms and sums, each as it holds and as it does not: what is left of small graphs is what version
-// 1.30 left of them. network/onnx/tests/onnxruntime asks the runtime itself about thousands of others; codes are in ort_codes_test.cpp.
+// Conditions of ONNX Runtime's rules, norms and sums, each as it holds and as it does not: what is left of
+// small graphs is what version 1.30 left of them. tests/onnxruntime asks the runtime itself about thousands
+// of others; codes are in ort_codes_test.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -51,7 +52,7 @@ TEST(OrtRules, AnExpandGoesToKnownDimensionsOrOnes) {
     EXPECT_EQ(expanded({1, 8}, {4, 1}), "Tanh Expand Neg");
 }
 
-/// Where of Not, whose output something else reads or not.
+/// Returns the operators left of Where(Not(…), …), if something else reads Not's output or not.
 std::string chosen(bool has_other_reader) {
     b m(17);
     m.input<float>("x", {4});
@@ -111,7 +112,7 @@ TEST(OrtRules, AMaximumThatPadsDoesNotSeeTheZeros) {
     const std::vector<float> y = computed(padded("MaxPool", 0.f, 0, nullptr, 0, "LogSoftmax")),
                              z = computed(padded("AveragePool", 0.f));
     EXPECT_LT(*std::max_element(y.begin(), y.end()), 0.f); // as all that is not padding
-    float sum = 0; // of the first window, which lies in the padding by five ninths
+    float sum = 0; // the first window lies in the padding by five ninths
     for (const std::size_t i : {0u, 1u, 4u, 5u})
         sum += std::tanh(wave(6)[i]);
     EXPECT_NEAR(z[0], sum / 9, 1e-6f);
@@ -228,7 +229,8 @@ TEST(OrtRules, AQuotientHasTheShapeOfItsOperands) {
     EXPECT_EQ(shape_of_output(m), (memory::dims{1, 4}));
 }
 
-/// Sizes of what a vector or a norm gives, of an input of one open size: where they are known, MatMul and Add become one.
+/// Sizes of what a vector or a norm gives, of an input of one open size: where they are known, MatMul and Add
+/// become one.
 TEST(OrtRules, KnownSizesComeOutOfVectors) {
     const auto left = [](const std::string &op) {
         b m(17);

@@ -1,4 +1,5 @@
-// Which operators ONNX Runtime's transformers leave, each case found with the runtime itself: both sides of a condition.
+// The operators that ONNX Runtime's transformers leave, each case found with the runtime itself: both sides
+// of a condition.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Networks in QDQ form for tests: a builder that names the parameters of tensors, the operators that ONNX Runtime and Octet make of
-// a network, and its bytes.
+// Networks in QDQ form for tests: a builder that names the parameters of tensors, the operators that ONNX
+// Runtime and Octet make of a network, and its bytes.
 
 #include <limits>
 
@@ -26,7 +26,7 @@ inline model::graph read(const onnx_builder &m) {
 inline std::string names_of(const model::graph &g) {
     std::string names;
     for (const model::node &n : g.nodes)
-        if (n.op != "Identity") // of a pair that cancelled
+        if (n.op != "Identity") // leaves out a pair that cancelled
             names += (names.empty() ? "" : " ") + n.op;
     return names;
 }

@@ -1,5 +1,5 @@
-// Seeds of ONNX Runtime's own operators, of functions and rows of floats, and of Resize: each once as it should be, and with
-// sizes, factors and indices that are not.
+// Seeds of ONNX Runtime's own operators, of functions and rows of floats, and of Resize: each once as it
+// should be, and with sizes, factors and indices that are not.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <functional>

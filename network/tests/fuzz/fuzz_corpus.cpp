@@ -1,5 +1,6 @@
-// Writes files that fuzzing begins with into a directory: .tflite ones with state or that move codes, .onnx ones on floats, those .tflite
-// ones as saved plans, and saved plans of the given networks, right ones and lies. fuzz_corpus DIRECTORY [MODEL...]
+// Writes files that fuzzing begins with into a directory: .tflite ones with state or that move codes, .onnx
+// ones on floats, those .tflite ones as saved plans, and saved plans of the given networks, right ones and
+// lies. fuzz_corpus DIRECTORY [MODEL...]
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <fstream>

@@ -44,7 +44,7 @@ void run(network &net) {
     net.run();
 }
 
-/// What a plan's file has for other sizes, which may be refused.
+/// Runs a plan in other sizes, for which its file has data; they may be refused.
 void run_two_images(network &net, model::graph source) try {
     model::infer_shapes(source);
     model::set_batch(source, 2);

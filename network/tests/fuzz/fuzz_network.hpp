@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What fuzzing does with a file: read it, build its network, run it. Only octet::error may come out.
+// The steps of fuzzing with a file: read it, build its network, run it. Only octet::error may come out.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Seeds of TFLite's operators that move codes or choose among them: one network of each kind as it should be, and single
-// numbers that are not.
+// Seeds of TFLite's operators that move codes or choose among them: one network of each kind as it should be,
+// and single numbers that are not.
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 

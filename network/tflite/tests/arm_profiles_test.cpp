@@ -114,7 +114,8 @@ TEST(ArmProfiles, groups_across_rows_keep_a_network_from_batches) {
     EXPECT_EQ(why(depthwise(5, 3), arm), "");
 }
 
-/// What is computed by place is joined to no other operator, unless no element lies behind a whole group.
+/// Functions that are computed by place are joined to no other operator, unless no element lies behind a
+/// whole group.
 TEST(ArmProfiles, functions_by_place_stay_alone) {
     for (const dim_t columns : {5, 8}) {
         one_node node("FULLY_CONNECTED", "tflite");
@@ -210,7 +211,8 @@ TEST(ArmProfiles, the_example_runs_under_all) {
             const auto row = got.begin() + static_cast<std::ptrdiff_t>(i * classes);
             right += std::max_element(row, row + classes) - row == labels[i];
         }
-        if (std::string(profile).find("builtin") == std::string::npos) // which rounds products otherwise
+        // The built-in kernel rounds products otherwise.
+        if (std::string(profile).find("builtin") == std::string::npos)
             for (std::size_t i = 0; i < got.size(); i++)
                 farthest = std::max(farthest, std::abs(got[i] - usual[i]));
         EXPECT_GE(right, 356) << profile;

@@ -1,6 +1,6 @@
-// Profiles: names and refusals; the delegate's conditions, which choose between two contracts; the fall of a whole graph; and
-// that plans, contexts and joined operators keep the arithmetic. Expected codes are worked out from the formulas by hand.
-// The vectors of the runtimes themselves are replayed in check_test.cpp.
+// Profiles: names and refusals; the delegate's conditions, which choose between two contracts; the fall of a
+// whole graph; and that plans, contexts and joined operators keep the arithmetic. Expected codes are worked
+// out from the formulas by hand. The vectors of the runtimes themselves are replayed in check_test.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -197,7 +197,8 @@ TEST(Profiles, the_substitute_for_floats_stands_behind_a_name_alone) {
               std::string::npos);
 }
 
-/// DEQUANTIZE, a function of floats, QUANTIZE: refused, or computed by the substitute; the codes around keep their runtime.
+/// DEQUANTIZE, a function of floats, QUANTIZE: refused, or computed by the substitute; the codes around keep
+/// their runtime.
 one_node chain_through_floats(const char *op) {
     one_node node("DEQUANTIZE", "tflite");
     node.input<std::int8_t>({1, 5}, {-128, -3, 0, 5, 127}, .5f, 1).output(data_type::f32);
@@ -217,7 +218,7 @@ one_node chain_through_floats(const char *op) {
 }
 
 TEST(Profiles, chains_of_floats_run_under_a_named_substitute) {
-    const std::vector<std::int8_t> tanh_codes = {-61, -59, -27, 65, 67}; // of -64.5, -2, -0.5, 2, 63
+    const std::vector<std::int8_t> tanh_codes = {-61, -59, -27, 65, 67}; // tanh of -64.5, -2, -0.5, 2, 63
     for (const char *name : {"litert-2026.08-x86", "litert-builtin-ref", "tflm-90b983c"}) {
         const std::string with = std::string(name) + "+exact-f32";
         EXPECT_EQ(codes_under(with, chain_through_floats("TANH")), tanh_codes) << name;
@@ -280,7 +281,8 @@ TEST(Profiles, the_default_keeps_its_arithmetic_with_a_substitute) {
               codes_under("", product("FULLY_CONNECTED", 1.f, true)));
 }
 
-/// Of u8 codes with other scales; TensorFlow Lite Micro has none. s = 0.5: 1 and 3 are halves, which go away from zero.
+/// CONCATENATION of u8 codes with other scales, which TensorFlow Lite Micro refuses. s = 0.5: 1 and 3 are
+/// halves, which go away from zero.
 TEST(Profiles, CONCATENATION_rescales_u8_codes) {
     one_node node("CONCATENATION", "tflite");
     node.set("axis", 1).set("activation", std::string("NONE"));
@@ -302,7 +304,8 @@ TEST(Profiles, CONCATENATION_rescales_u8_codes) {
     EXPECT_NE(message_of([&] { codes(""); }).find("differ in scale or zero point"), std::string::npos);
 }
 
-/// Of s8: scale and zero point that LiteRT asks for, to a thousandth; of s16 and u8 any.
+/// Results in s8 need the scale and zero point that LiteRT asks for, to a thousandth; those in s16 and u8 may
+/// have any.
 TEST(Profiles, SOFTMAX_has_a_contract_for_every_result) {
     const auto refusal = [](const char *profile, data_type from, data_type to, float scale,
                             std::int32_t zero_point) {
@@ -360,7 +363,8 @@ TEST(Profiles, joined_functions_keep_their_arithmetic) {
     EXPECT_EQ(joined, (std::vector<std::int8_t>{1, 0, 3, -1}));
 }
 
-/// The sum behind a product takes its place; its arithmetic is that of the condition on scales, which the second one fails.
+/// The sum behind a product takes its place; its arithmetic is that of the condition on scales, which the
+/// second one fails.
 TEST(Profiles, sums_are_joined_to_products) {
     for (const char *profile :
          {"", x86, arm, "litert-2026.08-x86-builtin", "litert-builtin-ref", "tflm-90b983c+exact-f32"})
@@ -381,7 +385,7 @@ TEST(Profiles, sums_are_joined_to_products) {
                 model::tensor y = node.graph.tensors[static_cast<std::size_t>(node.graph.outputs[0])],
                               copy = y;
                 copy.name =
-                    "copy"; // what is added is an operator's own, so that its bytes may be overwritten
+                    "copy"; // the sum's operand is an operator's own, so that its bytes may be overwritten
                 y.name = "z", y.quant = {{.75f}, {1}, 0};
                 copy.quant = {{scale}, {5}, 0};
                 node.graph.tensors.push_back(copy);

@@ -13,7 +13,7 @@
 
 namespace octet::tests {
 
-/// What a hostile file does to the inputs of its node.
+/// Changes the inputs of a node as a hostile file may.
 using tampering = std::function<void(tflite_builder &, std::vector<int> &inputs)>;
 
 struct linear_code {
@@ -49,7 +49,7 @@ template <typename T> struct svdf_model {
     std::vector<T> time;
     std::vector<std::int32_t> bias;
     tampering tamper;
-    std::optional<int> claimed_rank; ///< of a liar
+    std::optional<int> claimed_rank; ///< set if the file lies
 
     int filters() const { return units * rank; }
 

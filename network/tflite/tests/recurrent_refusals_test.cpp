@@ -1,4 +1,4 @@
-// What SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM refuse, by the sentence that says why.
+// The refusals of SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM, each with its sentence.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST(Lstm, RefusesWhatDoesNotFit) {
 TEST(Svdf, RefusesWhatDoesNotFit) {
     svdf_model<std::int8_t> m;
     m.draw(1);
-    m.rank = 2; // of 3 filters
+    m.rank = 2; // there are 3 filters
     m.units = 1;
     m.features.resize(8);
     m.time.resize(10);

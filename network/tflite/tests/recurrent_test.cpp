@@ -337,7 +337,7 @@ TEST(Lstm, AnotherBatchIsSeveralNetworks) {
     EXPECT_THROW(network(file.data(), file.size(), "test", options), error); // the first dimension is time
 }
 
-/// What the state was after `runs` runs shows in the next one.
+/// The next run shows the state after `runs` runs.
 template <typename Model> void expect_state_of_its_own(const Model &m, std::size_t input_codes) {
     network net = make(m.file());
     std::mt19937 random(10);

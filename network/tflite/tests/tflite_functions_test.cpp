@@ -1,5 +1,6 @@
-// TFLite's functions of codes that networks compute in loops of their own, against what the kernels of TensorFlow Lite Micro give
-// (commit 90b983c2), as FNV-1a of the bytes: all codes, all pairs, rows of many lengths.
+// TFLite's functions of codes that networks compute in loops of their own, against what the kernels of
+// TensorFlow Lite Micro give (commit 90b983c2), as FNV-1a of the bytes: all codes, all pairs, rows of many
+// lengths.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// TFLite's operators that move codes or choose among them, against what their documentation says, in plain loops; shapes are those
-// that the operators' own functions give.
+// TFLite's operators that move codes or choose among them, against what their documentation says, in plain
+// loops; shapes are those that the operators' own functions give.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

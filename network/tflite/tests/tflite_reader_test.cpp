@@ -100,7 +100,7 @@ TEST(TfliteReader, ReadsTensorsNodesAndAttributes) {
     EXPECT_EQ(std::get<float>(g.nodes[3].attributes.at("beta")), 1.f);
 }
 
-/// Those that an operator works without are lost in silence where they are not read.
+/// Operators work without options that are not read, so that a lost option shows here alone.
 TEST(TfliteReader, ReadsTheOptionsOfEveryOperator) {
     constexpr auto relu6 = format::ActivationFunctionType_RELU6;
     tflite_builder b;

@@ -89,7 +89,7 @@ protected:
         return output.substr(output.rfind('\n', end) + 1, end - output.rfind('\n', end));
     }
 
-    /// What the refusal of a file says.
+    /// Returns the sentence with which a file is refused.
     std::string complaint(const std::string &path) {
         try {
             check(path);

@@ -72,7 +72,7 @@ std::set<std::string> failures_in(const std::string &output) {
     return names;
 }
 
-/// What ONNX Runtime makes of graphs that probe its transformers: bytes, and which of them changed the graph.
+/// Graphs that probe ONNX Runtime's transformers: bytes, and which transformers changed the graph.
 TEST_F(CheckSharedTest, OrtGraphs) {
     const int threads = get_num_threads();
     for (const int count : {1, 2}) {

@@ -1,5 +1,5 @@
-// octet bench --network: what it makes of given times, its rows and keys, and how it talks to a baseline, whose package is
-// a stub here.
+// octet bench --network: what it makes of given times, its rows and keys, and how it talks to a baseline,
+// whose package is a stub here.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -319,7 +319,7 @@ TEST_F(CommandTest, BenchTimesTheSampleTables) {
         EXPECT_NE(got.out.find(row.substr(row.find(',') + 1)), std::string::npos) << got.out;
 }
 
-/// What verbose mode prints of a run can be timed and explained as it is.
+/// Lines that verbose mode prints can be timed and explained as they are.
 TEST_F(CommandTest, ProblemsOfVerboseLinesAreTimedAndExplained) {
     const char *problems[] = {
         "convolution src:u8:1x16x8x8:nhwc weights:s8:32x16x3x3:any bias:s32:32:x dst:u8:1x32x8x8:nhwc "

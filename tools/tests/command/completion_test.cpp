@@ -17,7 +17,7 @@ namespace {
 
 std::string script(const std::string &shell) { return octet({"completion", shell}).out; }
 
-/// Where a shell is; empty if it is not there.
+/// Returns the path of a shell; empty if it is not there.
 std::string path_of(const std::string &shell) {
     for (const char *directory : {"/usr/bin/", "/bin/"})
         if (fs::exists(directory + shell))
@@ -30,7 +30,7 @@ std::set<std::string> words_of(const std::string &text) {
     return {std::istream_iterator<std::string>(stream), {}};
 }
 
-/// What bash offers for the last of the words.
+/// Returns the completions that bash offers for the last of the words.
 std::set<std::string> offered_by_bash(const std::vector<std::string> &words) {
     std::string line = "COMP_WORDS=(";
     for (const std::string &word : words)

@@ -41,7 +41,8 @@ TEST_F(InspectTest, TellsWhatIsInANetwork) {
     EXPECT_EQ(i["runs"], true);
     EXPECT_EQ(i["refusal"], nullptr);
     EXPECT_EQ(i["inputs"], json::parse(R"([{"index": 0, "name": "image", "type": "s8", "dims": [1, 8, 8, 1],
-                                            "axes": [null, null, null, null], "scale": 0.0078125, "zero_point": -128}])"));
+                                            "axes": [null, null, null, null],
+                                            "scale": 0.0078125, "zero_point": -128}])"));
     EXPECT_EQ(i["outputs"][0]["dims"], json({1, 10}));
     int nodes = 0;
     for (const json &o : i["operators"])

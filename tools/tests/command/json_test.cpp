@@ -1,5 +1,5 @@
-// --json: one object on standard output and nothing else, whatever verbose mode says, and its keys as doc/command.md has
-// them.
+// --json: one object on standard output and nothing else, whatever verbose mode says, and its keys as
+// doc/command.md has them.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// octet match: inputs are proposed, a device answers, its contracts are named; and what it says to those who ask wrongly.
+// octet match: inputs are proposed, a device answers, its contracts are named; and what it says to those who
+// ask wrongly.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -183,7 +184,7 @@ TEST_F(MatchTest, RefusesWhatItCannotJudge) {
 
 class MatchNetworkTest : public MatchTest {
 protected:
-    /// What a device with rule ort_f32 was given and computed.
+    /// Writes the inputs and results of a device with rule ort_f32.
     void write_device(const std::string &folder) const {
         fs::create_directories(folder_ / folder);
         std::vector<std::uint8_t> pixels;

@@ -1,4 +1,5 @@
-// octet preload as a user meets it: the program's own exit code and arguments, and a sentence where nothing called oneDNN.
+// octet preload as a user meets it: the program's own exit code and arguments, and a sentence where nothing
+// called oneDNN.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

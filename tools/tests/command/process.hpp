@@ -14,7 +14,7 @@ struct outcome {
     std::string out, err;
 };
 
-/// Where standard output goes: kept as text, to a file, or nowhere because it is closed.
+/// The destination of standard output: a text, a file, or none because it is closed.
 struct output_target {
     std::string file;
     bool is_closed = false;

@@ -1,4 +1,4 @@
-// Which file belongs to which tensor, on a network of two inputs and two outputs: y = max(x, 0) of each.
+// Assignment of files to tensors, on a network of two inputs and two outputs: y = max(x, 0) of each.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// The contract finder asks devices that it knows nothing of. The contract that a device has must be named, and every name must be right:
-// a contract that stays has to agree with the device on inputs that were never proposed.
+// The contract finder asks devices that it knows nothing of. The contract that a device has must be named,
+// and every name must be right: a contract that stays has to agree with the device on inputs that were never
+// proposed.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ match::values outputs_of(const device &d, const subject &s, const inputs &given)
     return match::values_of("y", s.dst, dims, results);
 }
 
-/// What `octet.match` does: propose, ask, and ask again where contracts remain.
+/// Asks as `octet.match` does: propose, ask, and ask again while several contracts remain.
 struct asked {
     inputs probes;
     verdict v;

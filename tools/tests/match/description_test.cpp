@@ -1,4 +1,5 @@
-// Descriptions of operators: what they say, what is wrong with one, and that no text does harm. The contracts that a bias tells apart.
+// Descriptions of operators: what they say, what is wrong with one, and that no text does harm. The contracts
+// that a bias tells apart.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ const std::string product = R"({"kind": "product", "inputs": [{"type": "s8", "sc
     {"type": "s8", "scale": 0.125}], "output": {"type": "s8", "scale": 1.0, "zero_point": 1}, "activation": "RELU",
     "count": 24, "limit": 100000, "bias": -17})",
                   resize = R"({"kind": "resize_bilinear", "inputs": [{"type": "u8", "scale": 0.5}],
-    "output": {"type": "u8", "scale": 0.5}, "size": [4, 5], "to": [7, 9], "align_corners": false, "half_pixel_centers": true})",
+    "output": {"type": "u8", "scale": 0.5}, "size": [4, 5], "to": [7, 9],
+    "align_corners": false, "half_pixel_centers": true})",
                   slope = R"({"kind": "leaky_relu", "alpha": 0.25, "inputs": [{"type": "s8", "scale": 0.5}],
     "output": {"type": "s8", "scale": 0.5}})";
 
@@ -95,7 +97,7 @@ TEST(Description, MutatedTextsAreReadOrRefused) {
     EXPECT_GT(read, 100u);
 }
 
-/// Where the sum has more than 24 bits it matters whether the bias is added in s32 or in f32.
+/// If the sum has more than 24 bits, it matters whether the bias is added in s32 or in f32.
 TEST(Description, ABiasIsAddedWhereTheRuleAddsIt) {
     constexpr std::int32_t bias = 3;
     const auto s = match::make_subject(match::parse_description(

@@ -1,4 +1,5 @@
-/* A client in C: one convolution through octet/compat/dnnl.h. Returns the step that failed, 0 if all went well. */ /* SPDX-License-Identifier: Apache-2.0 */
+/* A client in C: one convolution through octet/compat/dnnl.h. Returns the step that failed, 0 if all went well. */
+/* SPDX-License-Identifier: Apache-2.0 */
 
 #include <string.h>
 
@@ -27,8 +28,8 @@ int compat_c_client(int32_t *result) {
     STEP(3, dnnl_memory_desc_init_by_tag(&src_md, 4, src_dims, dnnl_u8, dnnl_nhwc));
     STEP(4, dnnl_memory_desc_init_by_tag(&weights_md, 4, weights_dims, dnnl_s8, dnnl_oihw));
     STEP(5, dnnl_memory_desc_init_by_tag(&dst_md, 4, dst_dims, dnnl_s32, dnnl_nhwc));
-    STEP(6, dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference, dnnl_convolution_direct, &src_md, &weights_md,
-                                               NULL, &dst_md, strides, padding, padding));
+    STEP(6, dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference, dnnl_convolution_direct, &src_md,
+                                               &weights_md, NULL, &dst_md, strides, padding, padding));
     STEP(7, dnnl_primitive_desc_create(&pd, &desc, NULL, engine, NULL));
     STEP(8, dnnl_primitive_create(&primitive, pd));
     STEP(9, dnnl_memory_create(&src, &src_md, engine, src_data));

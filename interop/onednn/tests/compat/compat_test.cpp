@@ -1,5 +1,5 @@
-// octet/compat without oneDNN, so that the sanitizers see it: every idiom runs, refusals say what is not there, and what only Octet
-// has works through oneDNN's interface.
+// octet/compat without oneDNN, so that the sanitizers see it: every idiom runs, refusals say what is not
+// there, and what only Octet has works through oneDNN's interface.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Idioms: one line of client code each, with what it prints. The same lines are compiled against oneDNN's header and against
-// octet/compat/dnnl.hpp, and must print the same. Begin reading at idioms.inl.
+// Idioms: one line of client code each, with what it prints. The same lines are compiled against oneDNN's
+// header and against octet/compat/dnnl.hpp, and must print the same. Begin reading at idioms.inl.
 
 #include <string>
 #include <utility>

@@ -1,5 +1,6 @@
-// The table, compiled twice; PEER names the header. IDIOM(code) runs a line of client code, whose text is its name; what it
-// hands to `print` is compared. Lines share the few objects of `client`, and are grouped by what they talk to.
+// The table, compiled twice; PEER names the header. IDIOM(code) runs a line of client code, whose text is its
+// name; what it hands to `print` is compared. Lines share the few objects of `client`, and are grouped by
+// what they talk to.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -48,7 +49,7 @@ private:
     std::ostringstream text_;
 };
 
-/// What every line can use.
+/// The objects that every line can use.
 struct client {
     engine eng{engine::kind::cpu, 0};
     stream s{eng};

@@ -32,18 +32,20 @@ void attributes(table &t, const client &c) {
     IDIOM(post_ops p; p.append_sum(0.5f, dt::u8); float s; dt d; p.get_params_sum(0, s, d); print(s, d == dt::u8))
     IDIOM(post_ops p; p.append_sum(0.5f, 3, dt::s8); float s; dt d; int32_t z; p.get_params_sum(0, s, z, d);
           print(s, z, d == dt::s8))
-    IDIOM(post_ops p; p.append_eltwise(1.f, algorithm::eltwise_relu, 0.25f, 0.f); float s; float a; float b; algorithm g;
-          p.get_params_eltwise(0, s, g, a, b); print(s, a, b, g == algorithm::eltwise_relu))
+    IDIOM(post_ops p; p.append_eltwise(1.f, algorithm::eltwise_relu, 0.25f, 0.f); float s; float a; float b;
+          algorithm g; p.get_params_eltwise(0, s, g, a, b); print(s, a, b, g == algorithm::eltwise_relu))
     IDIOM(post_ops p; p.append_binary(algorithm::binary_add, c.s8_image); algorithm g; memory::desc d;
           p.get_params_binary(0, g, d); print(g == algorithm::binary_add, d == c.s8_image))
     IDIOM(post_ops p; p.append_prelu(2); int m; p.get_params_prelu(0, m); print(m))
     IDIOM(post_ops p; p.append_sum(); p.append_prelu(0); p.append_eltwise(1.f, algorithm::eltwise_tanh, 0, 0);
           p.append_binary(algorithm::binary_mul, c.s32_bias);
           for (int i = 0; i < p.len(); i++) print(static_cast<int>(p.kind(i))))
-    IDIOM(post_ops p; p.append_dw_k3s2p1(dt::s8, dt::f32, dt::u8, 0, {2.f}); dt w; dt b; dt d; int m; std::vector<float> v;
-          p.get_params_dw_k3s2p1(0, w, b, d, m, v); print(w == dt::s8, d == dt::u8, m, v[0]))
-    IDIOM(post_ops p; p.append_dw(dt::s8, dt::f32, dt::u8, 3, 1, 1, 0, {}); memory::dim k; memory::dim s; memory::dim l; dt w;
-          dt b; dt d; int m; std::vector<float> v; p.get_params_dw(0, w, b, d, k, s, l, m, v); print(k, s, l))
+    IDIOM(post_ops p; p.append_dw_k3s2p1(dt::s8, dt::f32, dt::u8, 0, {2.f}); dt w; dt b; dt d; int m;
+          std::vector<float> v; p.get_params_dw_k3s2p1(0, w, b, d, m, v); print(w == dt::s8, d == dt::u8, m,
+          v[0]))
+    IDIOM(post_ops p; p.append_dw(dt::s8, dt::f32, dt::u8, 3, 1, 1, 0, {}); memory::dim k; memory::dim s;
+          memory::dim l; dt w; dt b; dt d; int m; std::vector<float> v; p.get_params_dw(0, w, b, d, k, s, l,
+          m, v); print(k, s, l))
     IDIOM(post_ops p; p.append_sum(); float s; float a; float b; algorithm g; p.get_params_eltwise(0, s, g, a, b))
     IDIOM(post_ops p; float s; p.get_params_sum(0, s))
     IDIOM(post_ops p; post_ops q = p; q.append_sum(); print(p.len()))
@@ -57,7 +59,8 @@ void attributes(table &t, const client &c) {
 
     IDIOM(error::wrap_c_api(dnnl_success, "fine"); print("no error"))
     IDIOM(error::wrap_c_api(dnnl_unimplemented, "not here"))
-    IDIOM(try { error::wrap_c_api(dnnl_runtime_error, "a sentence"); } catch (const std::exception &e) { print(e.what()); })
+    IDIOM(try { error::wrap_c_api(dnnl_runtime_error, "a sentence"); } catch (const std::exception &e) {
+          print(e.what()); })
     IDIOM(try { throw dnnl::error(dnnl_out_of_memory, "m"); } catch (dnnl::error &e) { print(e.status, e.message); })
     IDIOM(try { memory(c.any_weights, c.eng); } catch (error &e) { print(e.status == dnnl_invalid_arguments); })
     IDIOM(DNNL_THROW_ERROR(dnnl_unimplemented, "by macro"))
@@ -84,7 +87,8 @@ void attributes(table &t, const client &c) {
     IDIOM(print(dnnl_fmt_tag2str(dnnl_nhwc), dnnl_fmt_tag2str(dnnl_nChw16c), dnnl_fmt_tag2str(dnnl_format_tag_any)))
     IDIOM(print(dnnl_status2str(static_cast<dnnl_status_t>(7)), dnnl_dt2str(static_cast<dnnl_data_type_t>(7))))
     IDIOM(print(dnnl_rnn_direction2str(dnnl_unidirectional), dnnl_fpmath_mode2str(dnnl_fpmath_mode_any)))
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_NONE || DNNL_GPU_RUNTIME == DNNL_RUNTIME_SYCL || !defined(DNNL_CPU_THREADING_RUNTIME)
+#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_NONE || DNNL_GPU_RUNTIME == DNNL_RUNTIME_SYCL ||                        \
+    !defined(DNNL_CPU_THREADING_RUNTIME)
 #error "the runtimes are told wrong"
 #endif
     IDIOM(print(static_cast<unsigned>(normalization_flags::use_scale | normalization_flags::use_shift)))

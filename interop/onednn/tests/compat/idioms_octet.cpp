@@ -1,5 +1,5 @@
-// The idioms against Octet's header, under the names that sources for oneDNN include (compat/onednn is an include path);
-// declarations in advance, as clients have them.
+// The idioms against Octet's header, under the names that sources for oneDNN include (compat/onednn is an
+// include path); declarations in advance, as clients have them.
 // SPDX-License-Identifier: Apache-2.0
 namespace dnnl {
 struct memory;

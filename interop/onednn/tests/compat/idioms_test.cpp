@@ -1,4 +1,4 @@
-// What clients write down compiles against both headers and does the same.
+// Idioms of clients compile against both headers and do the same.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

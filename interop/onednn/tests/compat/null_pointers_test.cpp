@@ -1,5 +1,6 @@
-// Every function of octet/compat/dnnl.h that returns a status, with each of its pointers null while the others are good: a refusal,
-// unless the interface lets the pointer be left out. Start at the list at the end.
+// Every function of octet/compat/dnnl.h that returns a status, with each of its pointers null while the
+// others are good: a refusal, unless the interface lets the pointer be left out. Start at the list at the
+// end.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ struct objects {
     dnnl_primitive_t primitive = nullptr;
     dnnl_primitive_desc_iterator_t iterator = nullptr;
     dnnl_dims_t dims = {1, 1};
-    alignas(64) char bytes[1 << 14] = {}; ///< what is written, and plain numbers
+    alignas(64) char bytes[1 << 14] = {}; ///< memory for results, and for plain numbers
 
     objects() {
         const dnnl_dims_t shape = {2, 3};

@@ -1,5 +1,5 @@
-// Every enumerator, constant and structure of oneDNN 2.6's headers that a client may write down or store, but format tags, which
-// octet/compat/dnnl_tags.h lists. Used with NUMBER(name) defined.
+// Every enumerator, constant and structure of oneDNN 2.6's headers that a client may write down or store, but
+// format tags, which octet/compat/dnnl_tags.h lists. Used with NUMBER(name) defined.
 // SPDX-License-Identifier: Apache-2.0
 // clang-format off
     NUMBER(dnnl_success) NUMBER(dnnl_out_of_memory) NUMBER(dnnl_invalid_arguments)
@@ -103,7 +103,8 @@
     NUMBER(DNNL_RUNTIME_THREADPOOL) NUMBER(DNNL_RUNTIME_OCL) NUMBER(DNNL_RUNTIME_SYCL)
     NUMBER(DNNL_RUNTIME_DPCPP) NUMBER(DNNL_MAX_NDIMS) NUMBER(DNNL_VERSION_MAJOR)
     NUMBER(DNNL_VERSION_MINOR) NUMBER(DNNL_VERSION_PATCH)
-    // Structures, which clients and libraries that were built apart share: a difference anywhere moves the last field or the end.
+    // Structures, which clients and libraries that were built apart share: a difference anywhere moves the
+    // last field or the end.
     NUMBER(sizeof(dnnl_blocking_desc_t)) NUMBER(offsetof(dnnl_blocking_desc_t, inner_idxs))
     NUMBER(sizeof(dnnl_rnn_packed_desc_t)) NUMBER(offsetof(dnnl_rnn_packed_desc_t, n))
     NUMBER(offsetof(dnnl_rnn_packed_desc_t, ldb)) NUMBER(offsetof(dnnl_rnn_packed_desc_t, parts))

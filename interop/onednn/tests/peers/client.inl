@@ -256,7 +256,7 @@ convolution_forward::desc convolution_desc(const problem &p) {
 }
 
 inner_product_forward::desc inner_product_desc(const problem &p) {
-    const auto prop = prop_kind::forward; // what oneDNN's own int8 example uses
+    const auto prop = prop_kind::forward; // as in oneDNN's own int8 example
     const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights), dst = wanted_desc(p.dst);
     if (p.bias.is_absent())
         return {prop, src, weights, dst};

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where the comparison with oneDNN knows better than oneDNN. Every entry was found by a random problem,
-// traced to one implementation and reproduced by hand; an unexplained difference is a failure.
+// Deviations of oneDNN from its documentation that the comparison knows. Every entry was found by a random
+// problem, traced to one implementation and reproduced by hand; an unexplained difference is a failure.
 
 #include <string>
 

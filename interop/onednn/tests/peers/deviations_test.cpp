@@ -1,6 +1,6 @@
-// Where oneDNN 2.6.3 departs from its documentation (deviations.cpp), Octet gives the documented value: one
-// case each, with the value written as a plain formula. What oneDNN gives is recorded as a property of the
-// test, not demanded.
+// If oneDNN 2.6.3 departs from its documentation (deviations.cpp), Octet gives the documented value: one case
+// each, with the value written as a plain formula. oneDNN's result is recorded as a property of the test, not
+// demanded.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

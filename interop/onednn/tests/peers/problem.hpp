@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What both libraries are asked, in plain values: no type of either library appears here, so that one
+// A problem for both libraries, in plain values: no type of either library appears here, so that one
 // translation unit can hold a problem for the two clients that are compiled from client.inl.
 
 #include <cstdint>
@@ -78,14 +78,14 @@ struct problem {
     std::string algorithm; ///< pooling, binary, eltwise, softmax, resampling
     tensor src, src1, weights, bias, dst;
     std::vector<tensor> srcs;      ///< sum, concat
-    std::vector<float> scales;     ///< of srcs
+    std::vector<float> scales;     ///< scales of srcs
     float alpha = 0.f, beta = 0.f; ///< eltwise
     int axis = 0;                  ///< softmax, concat
     dims kernel, strides, dilates, padding_l, padding_r;
     attributes attr;
 };
 
-/// What one implementation made of a problem: the destination in row-major order.
+/// The result of one implementation: the destination in row-major order.
 struct answer {
     std::string implementation;
     bytes dst;

@@ -6,7 +6,7 @@
 
 namespace peers {
 
-/// What the attributes of a family of problems may contain. Output scales are always there.
+/// The contents that attributes of a family of problems may have. Output scales are always there.
 struct theme {
     std::string name;
     bool src_zero_points = false, weights_zero_points = false, dst_zero_points = false;

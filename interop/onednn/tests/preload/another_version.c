@@ -1,4 +1,5 @@
-/* Stands in for a library of oneDNN's next major version: all that matters here is what it calls itself, and that a call arrives. */ /* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for a library of oneDNN's next major version: all that matters here is what it calls itself, and
+   that a call arrives. */ /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <oneapi/dnnl/dnnl_types.h>
 

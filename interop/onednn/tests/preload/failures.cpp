@@ -1,4 +1,5 @@
-// Where things are not as usual (failures_test.sh runs each mode with liboctet_dnnl in front, some with a library that is in the way):
+// Unusual situations. failures_test.sh runs each mode with liboctet_dnnl in front, some with a library that
+// is in the way:
 //
 // absent     the real library can't be loaded: a status and a sentence
 // fork       a child of a process that has used the pool computes the same
@@ -107,7 +108,7 @@ int absent() {
 
 int version() {
     dnnl_primitive_desc_t clone = nullptr;
-    return say(primitive_desc_clone()(&clone, nullptr) == 77, "another version"); // what the stand-in returns
+    return say(primitive_desc_clone()(&clone, nullptr) == 77, "another version"); // the stand-in's status
 }
 
 int after_fork() {

@@ -1,4 +1,5 @@
-/* Put in front of everything, it hides libdnnl.so.2 from whoever looks for it. */ /* SPDX-License-Identifier: Apache-2.0 */
+/* Put in front of everything, it hides libdnnl.so.2 from whoever looks for it. */
+/* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

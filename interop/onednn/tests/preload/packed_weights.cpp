@@ -1,10 +1,13 @@
 // Weights that Octet has packed, in the hands of a client (run with liboctet_dnnl in front).
 //
-// refused   every primitive of oneDNN gets them in place of each of its tensors, in a child process of its own: a status, never a
+// refused   every primitive of oneDNN gets them in place of each of its tensors, in a child process of its
+// own: a status, never a
 //           signal, because oneDNN would read them as a layout of its own.
-// stable    one layout per shape of weights, whatever else a problem has: what was packed with one problem in mind (PyTorch
+// stable    one layout per shape of weights, whatever else a problem has: what was packed with one problem in
+// mind (PyTorch
 //           packs with a dummy of 12 x 12 pixels) is what every other one asks for.
-// kept      they can be sized, allocated, compared, mapped and unpacked, also after a client has rebuilt their descriptor.
+// kept      they can be sized, allocated, compared, mapped and unpacked, also after a client has rebuilt
+// their descriptor.
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/wait.h>
 #include <unistd.h>
@@ -387,7 +390,7 @@ void test_kept() {
     expect(w.data.format_kind == dnnl_format_kind_rnn_packed, "weights are packed");
     expect(w.get_size() > plain.get_size() && w == w && w != plain, "size and equality");
 
-    // What ideep does to transpose weights: the union is lost but for the strides, `extra` is copied.
+    // ideep transposes weights so: the union is lost but for the strides, `extra` is copied.
     dnnl_memory_desc_t rebuilt = dnnl_memory_desc_t();
     rebuilt.ndims = w.data.ndims;
     rebuilt.data_type = w.data.data_type;

@@ -1,6 +1,6 @@
-// Random problems through oneDNN's C++ interface, as a client that knows nothing of Octet: run alone and with liboctet_dnnl in front,
-// it writes what it got to a file, and then compares the two files. The problems, and the cases where oneDNN is known to be
-// wrong, are those of interop/onednn/tests/peers.
+// Random problems through oneDNN's C++ interface, as a client that knows nothing of Octet: run alone and with
+// liboctet_dnnl in front, it writes what it got to a file, and then compares the two files. The problems, and
+// the cases where oneDNN is known to be wrong, are those of tests/peers.
 //
 //     random_client write FILE SEEDS          random_client compare ALONE PRELOADED SEEDS
 // SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What examples/onnxruntime_session.cpp uses of ONNX Runtime's C++ header, under the same names, for machines that have the library
-// without its header, as npm's package does: so the example is compiled and run there, too. Not for programs.
+// The part of ONNX Runtime's C++ header that examples/onnxruntime_session.cpp uses, under the same names, for
+// machines that have the library without its header, as npm's package does: so the example is compiled and
+// run there, too. Not for programs.
 
 #include <cstddef>
 #include <cstdint>
