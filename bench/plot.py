@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws files of `octet bench` as an SVG, one bar per layer, tables side by side, a panel for each file and count of threads.
+"""Draws files of `octet bench` as an SVG, one bar per layer, tables side by side, a panel for each file and
+count of threads.
 
     bench/plot.py one_thread.csv [two_threads.csv …] > doc/performance.svg
     bench/plot.py --of bound layers.csv > bounds.svg
     bench/plot.py --of scaling layers.csv > scaling.svg
     bench/plot.py --of networks networks.csv > networks.svg
 
---of ratio (the default; needs --baseline): the baseline's time / Octet's, above the line of 1 Octet is faster. --of bound: share of each
-layer's bound, coloured by what binds it. --of scaling: time with the first count of threads / with this one. --of networks: the baseline's time / Octet's of whole networks.
+--of ratio (the default; needs --baseline): the baseline's time / Octet's, above the line of 1 Octet is
+faster. --of bound: share of each layer's bound, coloured by what binds it. --of scaling: time with the first
+count of threads / with this one. --of networks: the baseline's time / Octet's of whole networks.
 """
 
 import argparse
@@ -43,7 +45,8 @@ class Figure:
 
 def figure_of(name, rows):
     if name in ("ratio", "networks"):
-        return Figure("ratio", "time of the baseline / time of Octet", 1, 0.5, 4, (0.5, 1, 1.1, 2, 4), is_logarithmic=True)
+        return Figure("ratio", "time of the baseline / time of Octet", 1, 0.5, 4, (0.5, 1, 1.1, 2, 4),
+                      is_logarithmic=True)
     if name == "bound":
         return Figure("share_of_bound", "share of the bound (blue: compute, yellow: read, red: write)", 0, 0, 1.2,
                       (0, 0.25, 0.5, 0.75, 1), by_bound=True)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a call from Python costs over the same call from C++, on the digits network: python_overhead.py [--rounds 200]
 
-Both take turns in one process, on one thread; the median of the rounds is printed, so that other programs on the machine matter little.
+Both take turns in one process, on one thread; the median of the rounds is printed, so that other programs on
+the machine matter little.
 """
 
 import argparse
@@ -31,7 +32,8 @@ def main():
             net(x)
         python.append((time.perf_counter() - begin) / repeat)
     over = statistics.median(p - n for p, n in zip(python, native))
-    print(f"C++ {1e6 * statistics.median(native):.2f} us, Python {1e6 * statistics.median(python):.2f} us, over C++ {1e6 * over:.2f} us")
+    print(f"C++ {1e6 * statistics.median(native):.2f} us, Python {1e6 * statistics.median(python):.2f} us, "
+          f"over C++ {1e6 * over:.2f} us")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of `octet bench --csv` and `--history` for the scripts beside this one: a row that occurs several times, in several
-runs, counts with the medians of its numbers."""
+"""Files of `octet bench --csv` and `--history` for the scripts beside this one: a row that occurs several
+times, in several runs, counts with the medians of its numbers."""
 
 import csv
 import math

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sums up `octet bench --csv FILE` (or --history) as the Markdown tables of doc/performance.md, one for each count of threads.
+"""Sums up `octet bench --csv FILE` (or --history) as the Markdown tables of doc/performance.md, one for each
+count of threads.
 
     bench/table.py --networks networks.csv
     bench/table.py layers.csv [--against 1=theirs_one_thread.csv] [--against 2=theirs_two_threads.csv] [--rows]
 
-Shares are weighted by time, so by how often a layer occurs and how long it takes. --against N=FILE adds, for N threads, another
-library's shares of the peak (columns table, name, share_of_peak) as they were measured elsewhere on the same kind of machine:
-the ratio is Octet's share / theirs. --rows lists the layers on which Octet is behind. --networks: whole networks beside the sums
-of their layers, and the baseline.
+Shares are weighted by time, so by how often a layer occurs and how long it takes. --against N=FILE adds, for
+N threads, another library's shares of the peak (columns table, name, share_of_peak) as they were measured
+elsewhere on the same kind of machine: the ratio is Octet's share / theirs. --rows lists the layers on which
+Octet is behind. --networks: whole networks beside the sums of their layers, and the baseline.
 """
 
 import argparse
@@ -50,8 +51,10 @@ def line(name, rows, theirs):
     depthwise = [r["ratio"] for r in rows if r["ratio"] and "depthwise" in r["implementation"]]
     scaling = geomean([r["scaling"] for r in rows if r.get("scaling")])
     cores = [r["cores"] for r in rows if r.get("cores")]
-    cells = [name, len(rows), number(geomean(ratios)), number(min(ratios, default=None)), number(geomean(depthwise)),
-             percent(share(rows, "", "peak")), percent(share(rows, "", "bound")), percent(share(rows, "baseline_", "peak")),
+    cells = [name, len(rows), number(geomean(ratios)), number(min(ratios, default=None)),
+             number(geomean(depthwise)),
+             percent(share(rows, "", "peak")), percent(share(rows, "", "bound")),
+             percent(share(rows, "baseline_", "peak")),
              number(scaling), number(sum(cores) / len(cores) if cores else None)]
     if theirs is not None:
         other = against(rows, theirs)
@@ -60,9 +63,11 @@ def line(name, rows, theirs):
 
 
 def table(threads, rows, theirs):
-    heads = ["table", "layers", "ratio, geometric mean", "lowest", "depthwise rows", "share of peak", "of bound", "oneDNN's of peak",
+    heads = ["table", "layers", "ratio, geometric mean", "lowest", "depthwise rows", "share of peak",
+             "of bound", "oneDNN's of peak",
              "scaling", "cores"] + (["against", "lowest"] if theirs is not None else [])
-    lines = [f"Threads: {threads or '?'}", "", "| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
+    lines = [f"Threads: {threads or '?'}", "", "| " + " | ".join(heads) + " |",
+             "| " + " | ".join("---" for _ in heads) + " |"]
     lines += [line(name, part, theirs) for name, part in by(rows, "table").items()]
     return lines + [line("all", rows, theirs), ""]
 
@@ -81,15 +86,17 @@ def behind(rows, theirs):
 
 def networks(rows):
     """One line per network and count of threads."""
-    lines = ["| network | threads | ms | warm layers | network / layers | of bound | baseline, ms | ratio | scaling | cores |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| network | threads | ms | warm layers | network / layers | of bound | baseline, ms | ratio | "
+             "scaling | cores |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for name, part in by(rows, "table").items():
         for threads, same in by(part, "threads").items():
             found = {(r["name"], r["caches"]): r for r in same}
             whole, layers = found["network", "network"], found["layers", "warm"]
-            cells = [name, threads, f"{whole['microseconds'] / 1e3:.3f}", f"{layers['microseconds'] / 1e3:.3f}",
+            cells = [name, threads, f"{whole['microseconds'] / 1e3:.3f}",
+                     f"{layers['microseconds'] / 1e3:.3f}",
                      number(whole["microseconds"] / layers["microseconds"]), percent(whole["share_of_bound"]),
-                     f"{whole['baseline_microseconds'] / 1e3:.3f}" if whole["baseline_microseconds"] else "", number(whole["ratio"]),
+                     f"{whole['baseline_microseconds'] / 1e3:.3f}" if whole["baseline_microseconds"] else "",
+                     number(whole["ratio"]),
                      number(whole["scaling"]), number(whole["cores"])]
             lines.append("| " + " | ".join(cells) + " |")
     return lines

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual: scripts/manual.sh builds it from these pages, the headers' comments and the Python package's docstrings."""
+"""The manual: scripts/manual.sh builds it from these pages, the headers' comments and the Python package's docstrings.
+"""
 
 import importlib.util
 import os
@@ -34,7 +35,8 @@ cpp_id_attributes = ["OCTET_API"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 # The packages that parts of the Python package are for need not be there to describe these parts.
-autodoc_mock_imports = [name for name in ("torch", "dask", "distributed", "mpi4py") if not importlib.util.find_spec(name)]
+autodoc_mock_imports = [name for name in ("torch", "dask", "distributed", "mpi4py")
+                        if not importlib.util.find_spec(name)]
 default_role = "literal"  # of the docstrings' single backticks
 
 # Examples of the pages run in the repository's root, where the example network lies.

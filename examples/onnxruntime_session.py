@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A quantized .onnx model in ONNX Runtime, without and with Octet: onnxruntime_session.py MODEL. Needs the packages onnxruntime
-(1.23 or later), numpy and octet; exits with 77 where one of the first two is missing."""
+"""A quantized .onnx model in ONNX Runtime, without and with Octet: onnxruntime_session.py MODEL. Needs the
+packages onnxruntime (1.23 or later), numpy and octet; exits with 77 where one of the first two is missing."""
 
 import sys
 import time

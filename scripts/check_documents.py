@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks links, tables and spelling of README.md, the other pages of the root and doc/: check_documents.py [--links] [ROOT]
+"""Checks links, tables and spelling of README.md, the other pages of the root and doc/: check_documents.py
+[--links] [ROOT]
 
-Links: each relative link and picture names a file that is there, each anchor a heading of its page. Sphinx checks the same of the manual's
-pages, but not of README.md and its neighbours, of links that leave doc/, and of pictures in raw HTML.
-Tables: no row stands apart from its table, behind an empty line.
-Spelling: hunspell with its English dictionaries, American and British, knows each word, or doc/words.txt has it. Code is left out, and so are
-names: words with digits, underscores or capitals inside. Without hunspell or its dictionaries spelling is not checked, and a line says so.
-With --links spelling is left out: of an installed tree, which has no list of words.
-Prints FILE:LINE: what is wrong. Exit code 1: something is. tests/documents_test.sh shows that it can be.
+Links: each relative link and picture names a file that is there, each anchor a heading of its page. Sphinx
+checks the same of the manual's pages, but not of README.md and its neighbours, of links that leave doc/, and
+of pictures in raw HTML. Tables: no row stands apart from its table, behind an empty line. Spelling: hunspell
+with its English dictionaries, American and British, knows each word, or doc/words.txt has it. Code is left
+out, and so are names: words with digits, underscores or capitals inside. Without hunspell or its dictionaries
+spelling is not checked, and a line says so. With --links spelling is left out: of an installed tree, which
+has no list of words. Prints FILE:LINE: what is wrong. Exit code 1: something is. tests/documents_test.sh
+shows that it can be.
 """
 
 import glob
@@ -127,7 +129,8 @@ def unknown(words, word_list):
 
 
 def main(root, has_words):
-    pages = sorted(glob.glob(f"{root}/*.md") + glob.glob(f"{root}/doc/**/*.md", recursive=True) + glob.glob(f"{root}/examples/**/*.md", recursive=True))
+    pages = sorted(glob.glob(f"{root}/*.md") + glob.glob(f"{root}/doc/**/*.md", recursive=True)
+                   + glob.glob(f"{root}/examples/**/*.md", recursive=True))
     found = [(page, *problem) for page in pages for problem in [*broken_links(page), *stray_rows(page)]]
     if has_words and can_spell():
         words = {page: words_of(page) for page in pages}

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of the public interfaces is documented: doc_coverage.py XML [--least PERCENT]
 
-C++ and C: every public class, function, variable, type and enumeration that doxygen found below include/octet (XML is its output).
-Not counted: what is = default or = delete, operators, the names in a documented enumeration, oneDNN's own interface (compat).
-Python: every public name of the package octet, and every public member of its classes. Prints a table and what is missing; fails where one
-of them has less than PERCENT (95). Run by scripts/manual.sh.
+C++ and C: every public class, function, variable, type and enumeration that doxygen found below include/octet
+(XML is its output). Not counted: what is = default or = delete, operators, the names in a documented
+enumeration, oneDNN's own interface (compat). Python: every public name of the package octet, and every public
+member of its classes. Prints a table and what is missing; fails where one of them has less than PERCENT (95).
+Run by scripts/manual.sh.
 """
 
 import argparse
@@ -20,7 +21,8 @@ from xml.etree import ElementTree
 
 def has_text(element):
     """Whether doxygen found a comment."""
-    return any("".join(d.itertext()).strip() for tag in ("briefdescription", "detaileddescription") for d in element.findall(tag))
+    return any("".join(d.itertext()).strip() for tag in ("briefdescription", "detaileddescription")
+               for d in element.findall(tag))
 
 
 def native(xml):
@@ -34,12 +36,15 @@ def native(xml):
             if compound.get("kind") not in ("class", "struct", "union", "namespace", "file"):
                 continue
             for member in compound.iter("memberdef"):
-                if member.get("prot") != "public" or not member.findtext("name") or member.findtext("name").startswith("@"):
+                if (member.get("prot") != "public" or not member.findtext("name")
+                    or member.findtext("name").startswith("@")):
                     continue
-                # The same item is in the lists of its file, its namespace and its topic: it is one where it was declared.
+                # The same item is in the lists of its file, its namespace and its topic: it is one where it
+                # was declared.
                 place = member.find("location")
                 add(found, member, f"{name}::{member.findtext('name')} {member.findtext('argsstring') or ''}",
-                    place is not None and (place.get("file"), place.get("line"), place.get("column"), member.findtext("name")))
+                    place is not None
+                    and (place.get("file"), place.get("line"), place.get("column"), member.findtext("name")))
     return {language: {name: documented for name, documented in items.values()} for language, items in found.items()}
 
 
@@ -51,7 +56,8 @@ def add(found, element, name, identity=None):
         return
     language = "C" if file.endswith(".h") else "C++"
     kind = element.get("kind")
-    if "operator" in (element.findtext("name") or "") or (element.findtext("argsstring") or "").endswith(("=default", "=delete")):
+    if ("operator" in (element.findtext("name") or "")
+        or (element.findtext("argsstring") or "").endswith(("=default", "=delete"))):
         return
     if kind == "define" and language == "C++":
         return  # the interface of C++ has none

@@ -7,15 +7,19 @@ Prints a table of figures that changes to the structure aim at, so that they are
   product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT)
   lines of ROOMS             the same of some of them
   rings                      sets of units, and of folders, that include each other (include_graph.py)
-  files that name one        product files whose code names a post-op, a level, a rule, by name: the most, over all of them, the median, and the
-                             most outside of HOMES, the files that are there to name them: its declaration, its row, its meaning, its
-                             generated code, its contracts (`none` and `automatic` are no rules)
-  files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's interface) counted apart; implementations
-                             (cpu, but for the list and the reference) and those who use it (network, the bench) are not counted
-  convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp include, directly or not, in
-                             src, cpu and jit: headers with the files that implement them; of the registry the header alone
+  files that name one        product files whose code names a post-op, a level, a rule, by name: the most,
+                             over all of them, the median, and the most outside of HOMES, the files that are
+                             there to name them: its declaration, its row, its meaning, its generated code,
+                             its contracts (`none` and `automatic` are no rules)
+  files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's
+                               interface) counted apart; implementations (cpu, but for the list and the
+                               reference) and those who use it (network, the bench) are not counted
+  convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp
+                             include, directly or not, in src, cpu and jit: headers with the files that
+                             implement them; of the registry the header alone
   Xbyak outside jit          files to be compiled that include it, directly or not
-  duplicated runs            pairs of places with the same eight or more lines of code one after the other, in two files or in one
+  duplicated runs            pairs of places with the same eight or more lines of code one after the other, in
+                             two files or in one
   without an opening         .cpp files that begin with code instead of a paragraph that says what they are for
 
 Code is what is left without comments and blank lines.
@@ -33,11 +37,14 @@ import include_graph
 
 RUN = 8
 HOMES = {
-    "a post-op": ("include/octet/primitive_attr.hpp", "src/common/post_ops.hpp", "src/api/primitive_attr.cpp", "src/common/bound_epilogue.cpp",
+    "a post-op": ("include/octet/primitive_attr.hpp", "src/common/post_ops.hpp", "src/api/primitive_attr.cpp",
+                  "src/common/bound_epilogue.cpp",
                   "jit/epilogue/post_ops.cpp"),
-    "a level": ("include/octet/settings.hpp", "src/common/machine.hpp", "interop/onednn/library/settings.cpp", "tools/bench/limits.cpp",
+    "a level": ("include/octet/settings.hpp", "src/common/machine.hpp", "interop/onednn/library/settings.cpp",
+                "tools/bench/limits.cpp",
                 "tools/bench/workload_onednn.cpp"),
-    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp", "network/tflite/profiles/rows.hpp"),
+    "a rule": ("include/octet/requantization.hpp", "src/common/rules.hpp", "src/common/requantize.hpp",
+               "network/tflite/profiles/rows.hpp"),
 }
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
@@ -49,8 +56,10 @@ def code_lines(text):
 
 
 # Those whose growth doc/notes/structure.md explains; interop/dnnl and src/compat were interop/onednn's before it.
-ROOMS = (("network/passes",), ("network/ops", "network/lower", "network/shapes", "network/graph"), ("interop/onnxruntime",), ("serve",),
-         ("tools/match", "tools/base"), ("interop/python",), ("cpu", "jit"), ("interop/onednn", "interop/dnnl", "src/compat"))
+ROOMS = (("network/passes",), ("network/ops", "network/lower", "network/shapes", "network/graph"),
+         ("interop/onnxruntime",), ("serve",),
+         ("tools/match", "tools/base"), ("interop/python",), ("cpu", "jit"),
+         ("interop/onednn", "interop/dnnl", "src/compat"))
 
 
 def product_files(root, folders=include_graph.PRODUCT):
@@ -71,15 +80,18 @@ def members(text, pattern):
 def files_that_name(tree, names, pattern):
     """{name: the files that have it in their code}; `pattern` with the name in the place of NAME."""
     code = {path: "\n".join(code_lines(text)) for path, text in tree.text.items()}
-    return {name: [path for path, text in code.items() if re.search(pattern.replace("NAME", name), text)] for name in names}
+    return {name: [path for path, text in code.items() if re.search(pattern.replace("NAME", name), text)]
+            for name in names}
 
 
 def naming(tree):
     """(what, {name: files}) of post-ops, levels and rules: by the names that their declarations have."""
-    attr, rules, settings = (tree.text["include/octet/" + n] for n in ("primitive_attr.hpp", "requantization.hpp", "settings.hpp"))
+    attr, rules, settings = (tree.text["include/octet/" + n]
+                             for n in ("primitive_attr.hpp", "requantization.hpp", "settings.hpp"))
     scope = attr[attr.index("namespace post_op {"):]
     ops = members(scope[:scope.index("} // namespace post_op")], r"^struct (\w+)")
-    enum = lambda text, name: members(re.search(r"enum class " + name + r"\b.*?\{(.*?)\}", text, re.S).group(1), r"^\s*(\w+)\s*(?:=|,|$|///)")
+    enum = lambda text, name: members(re.search(r"enum class " + name + r"\b.*?\{(.*?)\}", text,
+                                                re.S).group(1), r"^\s*(\w+)\s*(?:=|,|$|///)")
     yield "a post-op", files_that_name(tree, ops, r"post_op::NAME\b")
     yield "a level", files_that_name(tree, enum(settings, "cpu_isa"), r"(cpu_isa|level|isa)::NAME\b")
     named_rules = [name for name in enum(rules, "requantization_rule") if name not in ("none", "automatic")]
@@ -88,8 +100,12 @@ def naming(tree):
 
 def files_of_primitive(root, name):
     """(in the library and the command, in the doors): files whose code names the operation, its problem or its kind."""
-    pattern = re.compile(rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
-                         rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
+    pattern = re.compile(
+        rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
+        rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def '
+        rf'{name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
+    listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True,
+                            text=True, check=True)
     users = ("network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
     found = []
     for path in product_files(root):
@@ -123,7 +139,8 @@ def closure_lines(tree, *start):
 def duplicated_runs(tree):
     """Maximal runs of equal lines that stand in two places."""
     places = collections.defaultdict(list)
-    lines = {p: [line for line in code_lines(t) if not line.startswith("#include") and len(line) > 3] for p, t in tree.text.items()}
+    lines = {p: [line for line in code_lines(t) if not line.startswith("#include") and len(line) > 3] for p,
+             t in tree.text.items()}
     for path, code in lines.items():
         for i in range(len(code) - RUN + 1):
             places["\n".join(code[i:i + RUN])].append((path, i))
@@ -144,27 +161,33 @@ def without_opening(tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--source", default=os.path.join(os.path.dirname(__file__), ".."))
-    parser.add_argument("--list", action="store_true", help="name duplicated runs, files without an opening paragraph, those of reduction, and those that name a post-op, level or "
+    parser.add_argument("--list", action="store_true",
+                        help="name duplicated runs, files without an opening paragraph, those of reduction, "
+                        "and those that name a post-op, level or "
                              "rule (those of HOMES have a star), too")
     options = parser.parse_args()
     tree = include_graph.Tree(options.source)
     sys.setrecursionlimit(10000)
     runs, bare = duplicated_runs(tree), without_opening(tree)
     rows = [("product lines", product_lines(options.source)),
-            *((f"lines of {' '.join(os.path.basename(folder) for folder in room)}", product_lines(options.source, room)) for room in ROOMS),
+            *((f"lines of {' '.join(os.path.basename(folder) for folder in room)}",
+               product_lines(options.source, room)) for room in ROOMS),
             ("rings of units", len(include_graph.rings(tree.graph(include_graph.unit)))),
             ("rings of folders", len(include_graph.rings(tree.graph(os.path.dirname))))]
     named = list(naming(tree))
     for what, files in named:
         counts = [len(f) for f in files.values()]
         elsewhere = [len(set(f) - set(HOMES[what])) for f in files.values()]
-        rows += [(f"files that name {what}: most, median, away", f"{max(counts)}, {statistics.median(counts):g}, {max(elsewhere)}")]
+        rows += [(f"files that name {what}: most, median, away",
+                  f"{max(counts)}, {statistics.median(counts):g}, {max(elsewhere)}")]
     inside, doors = files_of_primitive(options.source, "reduction")
     rows += [("files that name reduction: library, doors", f"{len(inside)}, {len(doors)}")]
-    rows += [("convolution's closure, lines of code", closure_lines(tree, "src/api/convolution.cpp", "cpu/dot/drive.cpp")),
+    rows += [("convolution's closure, lines of code",
+              closure_lines(tree, "src/api/convolution.cpp", "cpu/dot/drive.cpp")),
              ("files outside jit compiled with Xbyak", len(include_graph.with_xbyak(tree))),
              (f"duplicated runs of {RUN} lines", len(runs)),
-             (".cpp files without an opening paragraph", f"{len(bare)} of {sum(p.endswith('.cpp') for p in tree.text)}")]
+             (".cpp files without an opening paragraph",
+              f"{len(bare)} of {sum(p.endswith('.cpp') for p in tree.text)}")]
     for name, value in rows:
         print(f"{name:45}{value:>10}" if isinstance(value, str) else f"{name:45}{value:>10,}")
     if options.list:

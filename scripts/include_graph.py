@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who includes whom: include_graph.py [--source DIRECTORY]
 
-A module for scripts/figures.py, and a check for tests/layering_test.sh: run as a program it prints rings of units and of folders
-in the product, and files outside jit/ that are compiled with Xbyak, and fails if there are any. A unit is a header with the file that
-implements it; a ring is a set of units (or folders) of which each includes, over others of them, every other one.
+A module for scripts/figures.py, and a check for tests/layering_test.sh: run as a program it prints rings of
+units and of folders in the product, and files outside jit/ that are compiled with Xbyak, and fails if there
+are any. A unit is a header with the file that implements it; a ring is a set of units (or folders) of which
+each includes, over others of them, every other one.
 """
 
 import argparse
@@ -100,7 +101,8 @@ def rings(graph):
 
 def with_xbyak(tree):
     """Files to be compiled outside jit/ that include the assembler."""
-    return sorted(p for p in tree.text if p.endswith(".cpp") and not p.startswith("jit/") and tree.compiles(p, "xbyak/"))
+    return sorted(p for p in tree.text if p.endswith(".cpp") and not p.startswith("jit/")
+                  and tree.compiles(p, "xbyak/"))
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures of README.md and doc/arithmetic.md, doc/pictures/*.svg, from what the library computes and from the tables of
-doc/performance.md: pictures.py [--check]
+"""Draws the pictures of README.md and doc/arithmetic.md, doc/pictures/*.svg, from what the library computes
+and from the tables of doc/performance.md: pictures.py [--check]
 
 --check compares with the committed files instead. Needs the Python package (PYTHONPATH=build/release/python).
 """
@@ -13,8 +13,9 @@ import numpy as np
 import octet
 
 PLACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "doc", "pictures")
-HEAD = "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' font-family='sans-serif' font-size='12'>\n" \
-       "<rect width='{0}' height='{1}' fill='white'/>\n"
+HEAD = ("<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' "
+        "font-family='sans-serif' font-size='12'>\n"
+        "<rect width='{0}' height='{1}' fill='white'/>\n")
 
 
 def text(x, y, words, **attributes):
@@ -25,9 +26,12 @@ def text(x, y, words, **attributes):
 
 def pipeline():
     """From codes to codes: what lies between."""
-    stages = [("codes", "s8, u8", "src, weights", "#dbe9ff"), ("products", "exact", "(s − zp)·(w − zp)", "#fff"),
-              ("accumulator", "s32, wraps", "Σ + bias", "#dbe9ff"), ("rule", "the framework's", "× factor, rounded", "#ffd9a8"),
-              ("post-ops", "relative to zp", "relu, sum, table …", "#fff"), ("zero point", "after the rule", "+ zp", "#fff"),
+    stages = [("codes", "s8, u8", "src, weights", "#dbe9ff"),
+              ("products", "exact", "(s − zp)·(w − zp)", "#fff"),
+              ("accumulator", "s32, wraps", "Σ + bias", "#dbe9ff"),
+              ("rule", "the framework's", "× factor, rounded", "#ffd9a8"),
+              ("post-ops", "relative to zp", "relu, sum, table …", "#fff"),
+              ("zero point", "after the rule", "+ zp", "#fff"),
               ("codes", "s8, u8", "saturated", "#dbe9ff")]
     width, step = 108, 128
     out = HEAD.format(step * len(stages) + 12, 110)
@@ -35,7 +39,8 @@ def pipeline():
         x = 16 + i * step
         out += f"<rect x='{x}' y='20' width='{width}' height='70' rx='6' fill='{fill}' stroke='#456'/>\n"
         out += text(x + width / 2, 41, name, text_anchor="middle", font_weight="bold")
-        out += text(x + width / 2, 60, kind, text_anchor="middle", fill="#456") + text(x + width / 2, 78, what, text_anchor="middle", font_size=11)
+        out += (text(x + width / 2, 60, kind, text_anchor="middle", fill="#456")
+                + text(x + width / 2, 78, what, text_anchor="middle", font_size=11))
         if i + 1 < len(stages):
             out += f"<path d='M{x + width},55 h{step - width - 5} m-5,-4 l6,4 l-6,4' fill='none' stroke='#456'/>\n"
     return out + "</svg>\n"
@@ -43,8 +48,10 @@ def pipeline():
 
 def staircases():
     """Codes of the sums around zero at a factor of 1/4: how each rule treats halves."""
-    rules = [("ort_f32", "halves to even"), ("tflite_2step", "rounds twice"), ("tflite_single_rounding", "halves up"),
-             ("rounded_shift", "¼ lies just below"), ("qnnpack_avgpool", "halves away"), ("caffe_double_round", "away, twice")]
+    rules = [("ort_f32", "halves to even"), ("tflite_2step", "rounds twice"),
+             ("tflite_single_rounding", "halves up"),
+             ("rounded_shift", "¼ lies just below"), ("qnnpack_avgpool", "halves away"),
+             ("caffe_double_round", "away, twice")]
     sums = np.arange(-10, 11, dtype=np.int32)
     cell, wide, high = 11, 292, 150
     out = HEAD.format(3 * wide + 10, 2 * (high + 26) + 4)
@@ -55,19 +62,22 @@ def staircases():
         out += text(left, top, f"{rule}: {words}", font_weight="bold")
         zero = top + 12 + cell * 1.6 * 3
         out += f"<path d='M{left},{zero:g} h{cell * 22} M{left + cell * 11},{top + 8} v{high - 24}' stroke='#bbb'/>\n"
-        out += f"<path d='M{x[0]:g},{zero + cell * 1.6 * 2.5:g} L{x[-1]:g},{zero - cell * 1.6 * 2.5:g}' stroke='#9bd' stroke-dasharray='3,3'/>\n"
+        out += (f"<path d='M{x[0]:g},{zero + cell * 1.6 * 2.5:g} L{x[-1]:g},{zero - cell * 1.6 * 2.5:g}' "
+                "stroke='#9bd' stroke-dasharray='3,3'/>\n")
         for s, a, b in zip(sums, x, y):
             is_half = s % 4 == 2
-            out += f"<circle cx='{a:g}' cy='{b:g}' r='{4 if is_half else 2.5}' fill='{'#e60' if is_half else '#357'}'/>\n"
+            out += (f"<circle cx='{a:g}' cy='{b:g}' r='{4 if is_half else 2.5}' "
+                    f"fill='{'#e60' if is_half else '#357'}'/>\n")
         out += text(left, top + high - 4, "sums −10 … 10, times ¼; orange: halves", fill="#666", font_size=11)
     return out + "</svg>\n"
 
 
 def differences():
     """Which rules differ at one factor, and for how many of 60,000 sums."""
-    rules = ["ort_f32", "tflite_2step", "tflite_single_rounding", "tflite_1step", "caffe2_2step", "gemmlowp_fixedpoint", "rounded_shift",
-             "qnnpack_avgpool", "ev_rte15", "f64_scale"]
-    sums, factor = np.arange(-30000, 30000, dtype=np.int32), 0.00390625 * 0.9  # codes of one sign and the other, few saturated
+    rules = ["ort_f32", "tflite_2step", "tflite_single_rounding", "tflite_1step", "caffe2_2step",
+             "gemmlowp_fixedpoint", "rounded_shift", "qnnpack_avgpool", "ev_rte15", "f64_scale"]
+    # Codes of one sign and the other, few of them saturated.
+    sums, factor = np.arange(-30000, 30000, dtype=np.int32), 0.00390625 * 0.9
     codes = [octet.requantize(sums, rule=rule, scale=factor) for rule in rules]
     cell, left, top = 62, 165, 150
     out = HEAD.format(left + cell * len(rules) + 16, top + 26 * len(rules) + 34)
@@ -78,9 +88,12 @@ def differences():
         for j in range(len(rules)):
             count = int((codes[i] != codes[j]).sum())
             shade = 255 if count == 0 else int(225 - 20 * min(8, np.log2(1 + count)))
-            out += f"<rect x='{left + cell * j}' y='{top + 26 * i}' width='{cell - 2}' height='24' fill='rgb(255,{shade},{max(60, shade - 40)})' stroke='#ddd'/>\n"
-            out += text(left + cell * j + cell / 2 - 1, top + 26 * i + 17, count if i != j else "·", text_anchor="middle", font_size=11)
-    out += text(left, top + 26 * len(rules) + 22, f"sums −30000 … 29999 whose codes differ, factor {factor:g}", fill="#666")
+            out += (f"<rect x='{left + cell * j}' y='{top + 26 * i}' width='{cell - 2}' height='24' "
+                    f"fill='rgb(255,{shade},{max(60, shade - 40)})' stroke='#ddd'/>\n")
+            out += text(left + cell * j + cell / 2 - 1, top + 26 * i + 17, count if i != j else "·",
+                        text_anchor="middle", font_size=11)
+    out += text(left, top + 26 * len(rules) + 22,
+                f"sums −30000 … 29999 whose codes differ, factor {factor:g}", fill="#666")
     return out + "</svg>\n"
 
 
@@ -100,12 +113,15 @@ def rows_behind(page, *beginnings):
 
 
 def speed():
-    """How many times as fast as ONNX Runtime (networks) and oneDNN (layers of networks), one thread, as doc/performance.md has it."""
-    networks = [(row[0], float(row[-1])) for row in rows_behind("performance.md", "**Whole networks**") if row[1] == "1"]
+    """How many times as fast as ONNX Runtime (networks) and oneDNN (layers of networks), one thread, as
+    doc/performance.md has it."""
+    networks = [(row[0], float(row[-1])) for row in rows_behind("performance.md", "**Whole networks**")
+                if row[1] == "1"]
     layers = [(row[0], float(row[2])) for row in rows_behind("performance.md", "## Against oneDNN") if row[0] != "all"]
     left, unit, top = 150, 150, 44
     out = HEAD.format(2 * left + 2 * unit * 2 + 90, top + 20 * max(len(networks), len(layers)) + 36)
-    for n, (title, bars) in enumerate((("Networks against ONNX Runtime 1.30", networks), ("Layers of … against oneDNN 2.6.3", layers))):
+    for n, (title, bars) in enumerate((("Networks against ONNX Runtime 1.30", networks),
+                                       ("Layers of … against oneDNN 2.6.3", layers))):
         x = left + n * (left + 2 * unit + 40)
         out += text(x, 22, title, font_weight="bold")
         for i, (name, ratio) in enumerate(bars):
@@ -116,7 +132,8 @@ def speed():
         height = 20 * len(bars) + 4
         out += f"<path d='M{x + unit},{top - 6} v{height}' stroke='#345' stroke-dasharray='3,3'/>\n"
         out += text(x + unit, top + height + 8, "as fast", text_anchor="middle", fill="#345", font_size=11)
-    out += text(left, top + 20 * max(len(networks), len(layers)) + 28, "Zen 5, one thread; longer is faster", fill="#666", font_size=11)
+    out += text(left, top + 20 * max(len(networks), len(layers)) + 28, "Zen 5, one thread; longer is faster",
+                fill="#666", font_size=11)
     return out + "</svg>\n"
 
 

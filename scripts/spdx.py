@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gives every source file the line that tells its licence, SPDX-License-Identifier: spdx.py [--check]. --check only names files without it.
+"""Gives every source file the line that tells its licence, SPDX-License-Identifier: spdx.py [--check].
+--check only names files without it.
 
-The comment at the head of a file stays its first paragraph: the line ends that paragraph, in place of the empty one behind it, or stands behind
-`#pragma once`, so that lines keep their numbers, and a compiler cache its objects. In Python it comes before the docstring.
+The comment at the head of a file stays its first paragraph: the line ends that paragraph, in place of the
+empty one behind it, or stands behind `#pragma once`, so that lines keep their numbers, and a compiler cache
+its objects. In Python it comes before the docstring.
 """
 
 import re

@@ -2,25 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names in `backticks` exist: symbols.py
 
-A name of Octet's own that a comment of C++, C, Python or a script, or a page, has in backticks must stand in the code of some tracked file:
-as a word outside comments. Only names that cannot be words of English are looked at: those with an underscore inside, or `::`. Words of
-other projects, which Octet's code does not have, are listed below. Pages of measurements are not looked at: they
-name layers of networks.
+A name of Octet's own that a comment of C++, C, Python or a script, or a page, has in backticks must stand in
+the code of some tracked file: as a word outside comments. Only names that cannot be words of English are
+looked at: those with an underscore inside, or `::`. Words of other projects, which Octet's code does not
+have, are listed below. Pages of measurements are not looked at: they name layers of networks.
 """
 
 import re
 import subprocess
 import sys
 
-CODE = (".hpp", ".cpp", ".inl", ".h", ".c", ".py", ".pyi", ".sh", ".cmake", ".cjs", ".mjs", ".fbs", ".proto", ".in", ".h2m", ".yaml", ".toml",
-        "CMakeLists.txt", ".json", ".csv", ".html", ".js")
+CODE = (".hpp", ".cpp", ".inl", ".h", ".c", ".py", ".pyi", ".sh", ".cmake", ".cjs", ".mjs", ".fbs", ".proto",
+        ".in", ".h2m", ".yaml", ".toml", "CMakeLists.txt", ".json", ".csv", ".html", ".js")
 C = (".hpp", ".cpp", ".inl", ".h", ".c")
 NAME = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*(?:::[A-Za-z_][A-Za-z0-9_]*)*)(?:\(\))?`")
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 MEASUREMENTS = ("doc/notes/", "doc/performance.md")
 # Words of other projects, and places that a reader fills in.
 OTHERS = set("""
-allow_spinning inference_input_type reduce_range tf_crop_and_resize SessionOptionsAppendExecutionProvider_V2 cnn_training_f32
+allow_spinning inference_input_type reduce_range tf_crop_and_resize
+SessionOptionsAppendExecutionProvider_V2 cnn_training_f32
 POST_OP packed_KIND
 """.split())
 
@@ -45,7 +46,8 @@ def main():
             if "_" in name.strip("_") and name == name.strip("_") or "::" in name:
                 named.setdefault(name, path)
     missing = sorted((path, name) for name, path in named.items()
-                     if name not in OTHERS and not set(name.replace("std::", "").split("::")) <= words | {"std", "octet"})
+                     if name not in OTHERS and not set(name.replace("std::", "").split("::")) <= words
+                     | {"std", "octet"})
     for path, name in missing:
         print(f"{path}: `{name}` stands in no code")
     return 1 if missing else 0

@@ -4,10 +4,11 @@
 
     make_encoder.py bert_base --quantization dynamic --output bert_base_dynamic.onnx
 
-The nodes are those that exporters and ONNX Runtime's quantizer write: embeddings, attention with its masks, LayerNormalization
-and Gelu out of their parts, a pooler; sizes of batch and sequence stay open, so shapes are computed by the network.
-`dynamic` has DynamicQuantizeLinear and MatMulInteger, `static` has QuantizeLinear and DequantizeLinear around the
-products and the embeddings, with scales measured in float on random tokens. Needs Debian's python3-onnx and python3-numpy.
+The nodes are those that exporters and ONNX Runtime's quantizer write: embeddings, attention with its masks,
+LayerNormalization and Gelu out of their parts, a pooler; sizes of batch and sequence stay open, so shapes are
+computed by the network. `dynamic` has DynamicQuantizeLinear and MatMulInteger, `static` has QuantizeLinear
+and DequantizeLinear around the products and the embeddings, with scales measured in float on random tokens.
+Needs Debian's python3-onnx and python3-numpy.
 """
 
 import argparse
@@ -81,7 +82,8 @@ class Writer:
             codes, scales = self.codes_of(weights, 1)
             real = self.node("DequantizeLinear", [self.constant(f"{name}/weights", codes),
                                                   self.constant(f"{name}/weights/scale", scales),
-                                                  self.constant(f"{name}/weights/zero_point", np.zeros(outputs, np.int8))],
+                                                  self.constant(f"{name}/weights/zero_point",
+                                                                np.zeros(outputs, np.int8))],
                              f"{name}/weights/real", axis=1)
             y = self.node("MatMul", [self.quantized_activation(x, deviation), real], f"{name}/product")
         return self.node("Add", [bias_name, y], f"{name}/sum")
@@ -125,7 +127,8 @@ class Writer:
         parts = [self.node("Unsqueeze", [self.node("Gather", [shape, self.shape_constant(f"index{i}", i)],
                                                    f"{name}/dim{i}"), self.shape_constant("axis0", [0])],
                            f"{name}/size{i}") for i in (0, 1)]
-        shape = self.node("Concat", parts + [self.shape_constant("heads", [heads]), self.shape_constant("head", [size])],
+        shape = self.node("Concat", parts + [self.shape_constant("heads", [heads]),
+                                             self.shape_constant("head", [size])],
                           f"{name}/new_shape", axis=0)
         return self.node("Transpose", [self.node("Reshape", [x, shape], f"{name}/split")], name, perm=permutation)
 

@@ -4,8 +4,8 @@
 
     make_operators.py directory
 
-For each there are NAME.onnx, one file of elements per input, and in operators.json the inputs' types and dimensions; what
-is done with them: compare_operators.mjs. Needs Debian's python3-onnx and python3-numpy.
+For each there are NAME.onnx, one file of elements per input, and in operators.json the inputs' types and
+dimensions; what is done with them: compare_operators.mjs. Needs Debian's python3-onnx and python3-numpy.
 """
 
 import argparse
@@ -16,7 +16,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8,
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int32): TensorProto.INT32,
+         np.dtype(np.uint8): TensorProto.UINT8,
          np.dtype(np.int8): TensorProto.INT8}
 OWN = "com.microsoft"
 random = np.random.default_rng(14)
@@ -51,13 +52,15 @@ class Operators:
         onnx.save(model, os.path.join(self.directory, f"{name}.onnx"))
         for n, a in given:
             np.ascontiguousarray(a).tofile(os.path.join(self.directory, f"{name}_{n}.bin"))
-        self.index.append({"name": name, "inputs": [{"name": n, "type": str(a.dtype), "dims": list(a.shape)} for n, a in given]})
+        self.index.append({"name": name, "inputs": [{"name": n, "type": str(a.dtype),
+                                                     "dims": list(a.shape)} for n, a in given]})
 
     def functions(self):
         x = np.concatenate([reals(1 << 17, deviation=2), np.linspace(-120, 120, 1 << 17).astype(np.float32)])
         x[:6] = [0, -0.0, np.inf, -np.inf, 1e-40, np.nan]
         x, bias = x.reshape(-1, 256), reals(256)
-        for op, domain in (("Erf", ""), ("Exp", ""), ("Sigmoid", ""), ("Tanh", ""), ("Gelu", OWN), ("FastGelu", OWN), ("QuickGelu", OWN)):
+        for op, domain in (("Erf", ""), ("Exp", ""), ("Sigmoid", ""), ("Tanh", ""), ("Gelu", OWN),
+                           ("FastGelu", OWN), ("QuickGelu", OWN)):
             self.add(op, op, [("x", x)], domain=domain)
         for op in ("BiasGelu", "FastGelu"):
             self.add(f"{op}_bias", op, [("x", x), ("bias", bias)], ["bias"], OWN)
@@ -65,7 +68,8 @@ class Operators:
     def elements(self):
         x = reals(64, 256, deviation=20)
         x[0, :8] = [0, -0.0, np.inf, -np.inf, 1e-40, 0.5, 1.5, -2.5]
-        for op in ("Abs", "Ceil", "Floor", "Log", "Neg", "Reciprocal", "Round", "Softplus", "Softsign", "ThresholdedRelu"):
+        for op in ("Abs", "Ceil", "Floor", "Log", "Neg", "Reciprocal", "Round", "Softplus", "Softsign",
+                   "ThresholdedRelu"):
             self.add(op, op, [("x", x)])
         operands = [("x", x), ("row", reals(256)), ("column", reals(64, 1))]
         for op in ("Max", "Mean", "Min", "Sum"):
@@ -82,7 +86,8 @@ class Operators:
             self.add(f"SpaceToDepth_{name}", "SpaceToDepth", [("x", x)], blocksize=2)
             self.add(f"Tile_{name}", "Tile", [("x", x), ("repeats", np.int64([1, 2, 1, 3]))], ["repeats"])
             for mode in ("constant", "reflect", "edge"):
-                self.add(f"Pad_{mode}_{name}", "Pad", [("x", x), ("pads", np.int64([0, 0, 2, -1, 0, 0, 1, 2]))], ["pads"], mode=mode)
+                self.add(f"Pad_{mode}_{name}", "Pad",
+                         [("x", x), ("pads", np.int64([0, 0, 2, -1, 0, 0, 1, 2]))], ["pads"], mode=mode)
 
     def rows(self):
         for n in (1, 5, 8, 13, 16, 31, 48, 100, 384, 768):
@@ -90,22 +95,28 @@ class Operators:
             operands = [("scale", scale), ("shift", shift)]
             self.add(f"Softmax_{n}", "Softmax", [("x", x)], axis=-1)
             self.add(f"LogSoftmax_{n}", "LogSoftmax", [("x", x)], axis=-1)
-            self.add(f"SimplifiedLayerNormalization_{n}", "SimplifiedLayerNormalization", [("x", x), ("scale", scale)], ["scale"],
+            self.add(f"SimplifiedLayerNormalization_{n}", "SimplifiedLayerNormalization",
+                     [("x", x), ("scale", scale)], ["scale"],
                      axis=-1, epsilon=1e-5)
-            self.add(f"LayerNormalization_{n}", "LayerNormalization", [("x", x)] + operands, ["scale", "shift"], opset=17)
+            self.add(f"LayerNormalization_{n}", "LayerNormalization", [("x", x)] + operands,
+                     ["scale", "shift"], opset=17)
             self.add(f"SkipLayerNormalization_{n}", "SkipLayerNormalization",
-                     [("x", x[None]), ("skip", reals(1, 40, n))] + operands + [("bias", reals(n))], ["scale", "shift", "bias"],
+                     [("x", x[None]), ("skip", reals(1, 40, n))] + operands + [("bias", reals(n))],
+                     ["scale", "shift", "bias"],
                      OWN, epsilon=1e-5)
             ids = (np.arange(40, dtype=np.int32) * 7 % 50).reshape(2, 20)
             self.add(f"EmbedLayerNormalization_{n}", "EmbedLayerNormalization",
                      [("ids", ids), ("segments", ids % 2), ("words", reals(50, n)), ("places", reals(30, n)),
-                      ("kinds", reals(2, n))] + operands, ["words", "places", "kinds", "scale", "shift"], OWN, epsilon=1e-12)
+                      ("kinds", reals(2, n))] + operands, ["words", "places", "kinds", "scale", "shift"], OWN,
+                     epsilon=1e-12)
 
     def products(self):
         a, b = reals(2, 3, 20, 32), reals(2, 3, 40, 32)
         self.add("FusedMatMul", "FusedMatMul", [("a", a), ("b", b)], domain=OWN, transB=1, alpha=0.3)
-        weights = [("w", codes(np.int8, 64, 48)), ("scale", np.float32(0.02)), ("zero_point", np.int8(3)), ("bias", reals(48))]
-        self.add("DynamicQuantizeMatMul", "DynamicQuantizeMatMul", [("x", reals(2, 10, 64))] + weights, [n for n, _ in weights], OWN)
+        weights = [("w", codes(np.int8, 64, 48)), ("scale", np.float32(0.02)), ("zero_point", np.int8(3)),
+                   ("bias", reals(48))]
+        self.add("DynamicQuantizeMatMul", "DynamicQuantizeMatMul", [("x", reals(2, 10, 64))] + weights,
+                 [n for n, _ in weights], OWN)
 
     def attention(self):
         for length, width, heads in ((10, 32, 4), (33, 64, 2)):
@@ -114,11 +125,14 @@ class Operators:
             for kind, mask in masks.items():
                 last = [] if mask is None else [("mask", mask)]
                 self.add(f"Attention_{length}{kind}", "Attention",
-                         [("x", reals(2, length, width)), ("w", reals(width, 3 * width, deviation=0.2)), ("bias", reals(3 * width))] +
+                         [("x", reals(2, length, width)), ("w", reals(width, 3 * width, deviation=0.2)),
+                          ("bias", reals(3 * width))] +
                          last, ["w", "bias"], OWN, num_heads=heads)
                 self.add(f"QAttention_{length}{kind}", "QAttention",
-                         [("x", codes(np.uint8, 2, length, width)), ("w", codes(np.int8, width, 3 * width)), ("bias", reals(3 * width)),
-                          ("x_scale", np.float32(0.02)), ("w_scale", np.float32(0.01))] + (last or [("", None)]) +
+                         [("x", codes(np.uint8, 2, length, width)), ("w", codes(np.int8, width, 3 * width)),
+                          ("bias", reals(3 * width)),
+                          ("x_scale", np.float32(0.02)), ("w_scale", np.float32(0.01))]
+                         + (last or [("", None)]) +
                          [("x_zero", np.uint8(120)), ("w_zero", np.int8(0))],
                          ["w", "bias", "x_scale", "w_scale", "x_zero", "w_zero"], OWN, num_heads=heads)
 
@@ -129,10 +143,12 @@ class Operators:
             for coordinates in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
                 given = {"coordinate_transformation_mode": coordinates}
                 name = f"{np.dtype(dtype).name}_{coordinates}"
-                self.add(f"Resize_linear_{name}", "Resize", [("x", x), empty, ("scales", np.float32([1, 1, 0.6, 1.7]))], ["scales"],
+                self.add(f"Resize_linear_{name}", "Resize",
+                         [("x", x), empty, ("scales", np.float32([1, 1, 0.6, 1.7]))], ["scales"],
                          mode="linear", **given)
                 for nearest in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
-                    self.add(f"Resize_{nearest}_{name}", "Resize", [("x", x), empty, empty, ("sizes", np.int64([2, 3, 5, 16]))],
+                    self.add(f"Resize_{nearest}_{name}", "Resize",
+                             [("x", x), empty, empty, ("sizes", np.int64([2, 3, 5, 16]))],
                              ["sizes"], mode="nearest", nearest_mode=nearest, **given)
 
 
@@ -141,7 +157,8 @@ def main():
     parser.add_argument("directory")
     operators = Operators(parser.parse_args().directory)
     os.makedirs(operators.directory, exist_ok=True)
-    for write in (operators.functions, operators.elements, operators.moves, operators.rows, operators.products, operators.attention, operators.resize):
+    for write in (operators.functions, operators.elements, operators.moves, operators.rows,
+                  operators.products, operators.attention, operators.resize):
         write()
     with open(os.path.join(operators.directory, "operators.json"), "w", encoding="utf-8") as file:
         json.dump(operators.index, file)

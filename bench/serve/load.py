@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput and latency of `octet serve` on this machine, by generators that others wrote: wrk for the most that can be had,
-h2load for fixed rates. doc/serving.md has the last figures.
+"""Throughput and latency of `octet serve` on this machine, by generators that others wrote: wrk for the most
+that can be had, h2load for fixed rates. doc/serving.md has the last figures.
 
-    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--pin] [--baseline NODE_MODULES]
+    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--pin]
+        [--baseline NODE_MODULES]
 
-Without MODEL it is the digits network. --baseline compares with ONNX Runtime behind node's HTTP server, which needs an .onnx model."""
+Without MODEL it is the digits network. --baseline compares with ONNX Runtime behind node's HTTP server, which
+needs an .onnx model."""
 
 import argparse
 import json
@@ -37,7 +39,8 @@ def request_of(server, model):
         for d in shape:
             count *= d
         size = count * SIZES.get(t["datatype"], 1)
-        inputs.append({"name": t["name"], "shape": shape, "datatype": t["datatype"], "parameters": {"binary_data_size": size}})
+        inputs.append({"name": t["name"], "shape": shape, "datatype": t["datatype"],
+                       "parameters": {"binary_data_size": size}})
         tensors += bytes(size)
     return json.dumps({"inputs": inputs, "parameters": {"binary_data_output": True}}).encode(), tensors
 
@@ -64,8 +67,8 @@ class Cpu:
 
 
 def wrk(url, head, body_file, connections, seconds, pause_ms=0):
-    """Requests per second, part that was good, and percentiles of all in ms: every connection asks again at once, or after a
-    random pause of that mean, which spreads the requests."""
+    """Requests per second, part that was good, and percentiles of all in ms: every connection asks again at
+    once, or after a random pause of that mean, which spreads the requests."""
     script = tempfile.NamedTemporaryFile("w", suffix=".lua", delete=False)
     script.write(f'''local f = io.open("{body_file}", "rb")
 wrk.method = "POST"
@@ -87,11 +90,14 @@ end
 
 
 def beyond(url, head, body_file, rate, clients, seconds):
-    """Good, refused and failed requests per second, and percentiles in ms of accepted ones, when they come at a rate, whatever
-    becomes of them. h2load starts its clients at one time, so they come in bursts of all clients."""
+    """Good, refused and failed requests per second, and percentiles in ms of accepted ones, when they come at
+    a rate, whatever becomes of them. h2load starts its clients at one time, so they come in bursts of all
+    clients."""
     log = tempfile.mktemp()
-    subprocess.run(["h2load", "--h1", "-t1", f"-c{clients}", f"--rps={rate / clients:g}", f"-D{seconds}", f"--log-file={log}",
-                    "-d", body_file, "-H", f"Inference-Header-Content-Length: {len(head)}", url], capture_output=True, check=True)
+    subprocess.run(["h2load", "--h1", "-t1", f"-c{clients}", f"--rps={rate / clients:g}", f"-D{seconds}",
+                    f"--log-file={log}",
+                    "-d", body_file, "-H", f"Inference-Header-Content-Length: {len(head)}", url],
+                   capture_output=True, check=True)
     good, refused, failed, times = 0, 0, 0, []
     with open(log) as rows:
         for row in rows:
@@ -117,13 +123,15 @@ def grpc_message(server, model):
         size = SIZES.get(t["datatype"], 1)
         for d in shape:
             size *= d
-        inputs += serving.field(5, serving.field(1, t["name"]) + serving.field(2, t["datatype"]) + serving.field(3, b"".join(serving.varint(d) for d in shape)))
+        inputs += serving.field(5, serving.field(1, t["name"]) + serving.field(
+            2, t["datatype"]) + serving.field(3, b"".join(serving.varint(d) for d in shape)))
         raw += serving.field(7, bytes(size))
     return message(serving.field(1, model) + inputs + raw)
 
 
 def measure_grpc(server, model, connections, seconds):
-    """Prints the same for gRPC, with h2load alone: how many were good stands in the server's figures, as every answer has status 200."""
+    """Prints the same for gRPC, with h2load alone: how many were good stands in the server's figures, as
+    every answer has status 200."""
     asked, log = tempfile.mktemp(), tempfile.mktemp()
     with open(asked, "wb") as file:
         file.write(grpc_message(server, model))
@@ -134,13 +142,16 @@ def measure_grpc(server, model, connections, seconds):
 
     def ask(clients, *rate):
         before = good_so_far()
-        subprocess.run(["h2load", "-t1", f"-c{clients}", f"-D{seconds}", f"--log-file={log}", *rate, "-d", asked, "-H", "content-type: application/grpc",
-                        "-H", "te: trailers", f"http://127.0.0.1:{server.grpc}{INFER}"], capture_output=True, check=True)
+        subprocess.run(["h2load", "-t1", f"-c{clients}", f"-D{seconds}", f"--log-file={log}", *rate, "-d",
+                        asked, "-H", "content-type: application/grpc",
+                        "-H", "te: trailers", f"http://127.0.0.1:{server.grpc}{INFER}"], capture_output=True,
+                       check=True)
         with open(log) as rows:
             times = sorted(int(row.split()[2]) / 1000 for row in rows)
         os.unlink(log)
         good = good_so_far() - before
-        return good / seconds, max(0, len(times) - good), [times[min(len(times) - 1, int(q * len(times)))] for q in (0.5, 0.99, 0.999)]
+        return (good / seconds, max(0, len(times) - good),
+                [times[min(len(times) - 1, int(q * len(times)))] for q in (0.5, 0.99, 0.999)])
 
     capacity, tell = 0, "p50 {:.2f} ms, p99 {:.2f} ms, p99.9 {:.2f} ms"
     for c in connections:
@@ -149,14 +160,17 @@ def measure_grpc(server, model, connections, seconds):
         capacity = max(capacity, good)
     for share in (0.5, 1.0, 2.0):
         good, others, times = ask(64, f"--rps={capacity * share / 64:g}")
-        print(f"  gRPC, {100 * share:3.0f} % of that: {good:9.1f} good/s, {others:.0f} others; {tell.format(*times)}", flush=True)
+        print(f"  gRPC, {100 * share:3.0f} % of that: {good:9.1f} good/s, {others:.0f} others; "
+              f"{tell.format(*times)}", flush=True)
     os.unlink(asked)
 
 
 def in_process(octet, path, threads, seconds):
-    """Runs per second of that many threads without a server (in_process.cpp), counted as answers are: over the whole time."""
+    """Runs per second of that many threads without a server (in_process.cpp), counted as answers are: over
+    the whole time."""
     program = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(octet))), "bench", "serve_in_process")
-    return float(subprocess.run([program, path, str(threads), str(seconds)], capture_output=True, text=True, check=True).stdout)
+    return float(subprocess.run([program, path, str(threads), str(seconds)], capture_output=True, text=True,
+                                check=True).stdout)
 
 
 def measure(pids, url, head, body_file, connections, seconds):
@@ -170,9 +184,11 @@ def measure(pids, url, head, body_file, connections, seconds):
     for share in (0.5, 0.8, 1.0):
         clients = 256
         rate, good, times = wrk(url, head, body_file, clients, seconds, 1000 * clients / (capacity * share))
-        print(f"  {100 * share:3.0f} % of that: {rate * good:9.1f} good/s, {rate * (1 - good):.1f} refused/s; {tell(times)}", flush=True)
+        print(f"  {100 * share:3.0f} % of that: {rate * good:9.1f} good/s, {rate * (1 - good):.1f} "
+              f"refused/s; {tell(times)}", flush=True)
     good, refused, failed, times = beyond(url, head, body_file, 2 * capacity, 256, seconds)
-    print(f"  200 % of that: {good:9.1f} good/s, {refused:.1f} refused/s, {failed} failed; accepted {tell(times)}", flush=True)
+    print(f"  200 % of that: {good:9.1f} good/s, {refused:.1f} refused/s, {failed} failed; accepted "
+          f"{tell(times)}", flush=True)
     return capacity
 
 
@@ -195,21 +211,26 @@ def main():
         head, tensors = request_of(server, name)
         body.write(head + tensors)
         body.close()
-        capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 4, 8, 16, 64), args.seconds)
+        capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name,
+                           (2, 4, 8, 16, 64), args.seconds)
         measure_grpc(server, name, (2, 4, 8, 16, 64), args.seconds)
     again = in_process(args.octet, path, args.workers, args.seconds)
     print(f"  in process, again: {again:.1f} runs/s; served {200 * capacity / (alone + again):.0f} % of that")
     if args.baseline:
         with open(body.name, "wb") as bare:
             bare.write(tensors)
-        baseline = subprocess.Popen([shutil.which("node"), os.path.join(HERE, "onnxruntime_server.cjs"), path, "18080", str(args.workers)],
-                                env=dict(os.environ, NODE_PATH=args.baseline), stdout=subprocess.PIPE, text=True)
+        baseline = subprocess.Popen([shutil.which("node"), os.path.join(HERE, "onnxruntime_server.cjs"), path,
+                                     "18080", str(args.workers)],
+                                env=dict(os.environ, NODE_PATH=args.baseline), stdout=subprocess.PIPE,
+                                    text=True)
         try:
             for _ in range(args.workers):
                 baseline.stdout.readline()
             print(f"{name}, ONNX Runtime behind node's HTTP server, {args.workers} processes of one thread")
-            workers = subprocess.run(["ps", "-o", "pid=", "--ppid", str(baseline.pid)], capture_output=True, text=True).stdout.split()
-            measure([baseline.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 4, 8, 16, 64), args.seconds)
+            workers = subprocess.run(["ps", "-o", "pid=", "--ppid", str(baseline.pid)], capture_output=True,
+                                     text=True).stdout.split()
+            measure([baseline.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 4, 8, 16, 64),
+                    args.seconds)
         finally:
             baseline.terminate()
             baseline.wait()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many clients, for long, while models are replaced: every answer is compared with the goldens, and the server's memory is
-watched.
+"""Many clients, for long, while models are replaced: every answer is compared with the goldens, and the
+server's memory is watched.
 
-    bench/serve/soak.py build/release/tools/octet [--requests 1000000 | --seconds 600] [--clients 200] [--reload 5]"""
+    bench/serve/soak.py build/release/tools/octet [--requests 1000000 | --seconds 600] [--clients 200] [--reload 5]
+"""
 
 import argparse
 import multiprocessing
@@ -47,7 +48,8 @@ def worker(port, requests, until, clients, seed, results):
         for c in connections:
             rows = [rng.choice(digits) for _ in range(rng.choice((1, 1, 1, 2, 3, 5, 8)))]
             body, headers = serving.binary_request(b"".join(codes for codes, _ in rows))
-            c.sendall(b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nInference-Header-Content-Length: %s\r\n\r\n%s"
+            c.sendall(b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                      b"%d\r\nInference-Header-Content-Length: %s\r\n\r\n%s"
                       % (len(body), headers["Inference-Header-Content-Length"].encode(), body))
             wanted.append(b"".join(answer for _, answer in rows))
         for i, c in enumerate(connections):
@@ -87,7 +89,8 @@ def main():
     with serving.Server(args.octet, "--models", folder, "--poll-ms", "500") as server:
         until = time.time() + args.seconds if args.seconds else None
         each = (args.requests // args.processes, until, args.clients // args.processes)
-        workers = [multiprocessing.Process(target=worker, args=(server.http, *each, i, results)) for i in range(args.processes)]
+        workers = [multiprocessing.Process(target=worker, args=(server.http, *each, i, results))
+                   for i in range(args.processes)]
         begin, version, memory = time.time(), 1, []
         for w in workers:
             w.start()

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A stack of BERT-sized encoder layers divided among MPI's processes, byte for byte what one process computes, under every rule.
+"""A stack of BERT-sized encoder layers divided among MPI's processes, byte for byte what one process
+computes, under every rule.
 
     mpirun -n 4 python3 examples/mpi/encoder.py                   # 2 layers, 32 tokens
     mpirun -n 4 python3 examples/mpi/encoder.py --layers 12 --tokens 128 --rules tflite_2step
 
-Query, key, value and the first feed-forward layer are divided by outputs (whole heads), so they need no communication; the projection behind
-attention and the second feed-forward layer by inputs: partial sums are added by MPI_Allreduce, two of tokens x 768 x 4 bytes a layer.
-Weights and inputs are random. The first process also computes the stack alone, with octet.linear, and compares.
+Query, key, value and the first feed-forward layer are divided by outputs (whole heads), so they need no
+communication; the projection behind attention and the second feed-forward layer by inputs: partial sums are
+added by MPI_Allreduce, two of tokens x 768 x 4 bytes a layer. Weights and inputs are random. The first
+process also computes the stack alone, with octet.linear, and compares.
 """
 
 import argparse
@@ -50,9 +52,12 @@ def make_layer(rule, random, column, row, comm):
     """Weights of a layer; every process draws the same."""
     def linear(kind, n, k, x_zero_point):
         w = random.integers(-64, 65, (n, k), np.int8)
-        bias = random.integers(-20000, 20000, n, np.int32) if rule != "f32_v3" else random.normal(size=n).astype(np.float32)
-        return kind(comm, w, bias, rule=rule, x_zero_point=x_zero_point, **{"dtype": "int8", **keywords_of(rule, random, n, k)})
-    names = [("q", column, WIDTH, WIDTH), ("k", column, WIDTH, WIDTH), ("v", column, WIDTH, WIDTH), ("out", row, WIDTH, WIDTH),
+        bias = (random.integers(-20000, 20000, n, np.int32) if rule != "f32_v3"
+                else random.normal(size=n).astype(np.float32))
+        return kind(comm, w, bias, rule=rule, x_zero_point=x_zero_point,
+                    **{"dtype": "int8", **keywords_of(rule, random, n, k)})
+    names = [("q", column, WIDTH, WIDTH), ("k", column, WIDTH, WIDTH), ("v", column, WIDTH, WIDTH),
+             ("out", row, WIDTH, WIDTH),
              ("up", column, HIDDEN, WIDTH), ("down", row, WIDTH, HIDDEN)]
     return {name: linear(kind, n, k, i) for i, (name, kind, n, k) in enumerate(names)}
 
@@ -64,7 +69,8 @@ def heads_of(x):
 
 def add(x, y):
     """A residual connection on codes."""
-    return octet.binary(x, y, "add", rule="ort_f32", x_scale=0.1, x1_scale=0.1, y_scale=0.14, x_zero_point=0, x1_zero_point=0, zero_point=0)
+    return octet.binary(x, y, "add", rule="ort_f32", x_scale=0.1, x1_scale=0.1, y_scale=0.14, x_zero_point=0,
+                        x1_zero_point=0, zero_point=0)
 
 
 def run(layers, x):
@@ -85,7 +91,8 @@ def main():
     parser.add_argument("--rules", nargs="*", default=octet.rules(), choices=octet.rules(), metavar="RULE")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=32)
-    parser.add_argument("--scatter", action="store_true", help="MPI_Reduce_scatter and codes gathered, instead of MPI_Allreduce")
+    parser.add_argument("--scatter", action="store_true",
+                        help="MPI_Reduce_scatter and codes gathered, instead of MPI_Allreduce")
     arguments = parser.parse_args()
     octet.set_num_threads(1)
     comm, different = MPI.COMM_WORLD, 0
@@ -108,8 +115,9 @@ def main():
             count = int((y != expected).sum())
             different += count + (not same_everywhere)
             kinds = len(np.unique(expected))
-            print(f"{rule:>28}: {comm.size} processes, {count} of {y.size} codes differ from one process's ({kinds} kinds of codes), "
-                  f"{1e3 * seconds:.1f} ms, {1e3 * waited:.1f} of them in MPI", flush=True)
+            print(f"{rule:>28}: {comm.size} processes, {count} of {y.size} codes differ from one process's "
+                  f"({kinds} kinds of codes), {1e3 * seconds:.1f} ms, {1e3 * waited:.1f} of them in MPI",
+                  flush=True)
     sys.exit(1 if comm.bcast(different) else 0)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel of the package octet (PEP 517): CMake compiles, this file packs.
 
-A wheel is for machines without Octet, so it brings every shared library that its module needs, but for those of the C and C++ runtimes, under
-names of their own, as auditwheel does: other wheels may bring other versions of the same libraries. patchelf changes the names.
+A wheel is for machines without Octet, so it brings every shared library that its module needs, but for those
+of the C and C++ runtimes, under names of their own, as auditwheel does: other wheels may bring other versions
+of the same libraries. patchelf changes the names.
 
 OCTET_WHEEL_BUILD: a build directory to take instead of build/wheel, already compiled.
 """
@@ -36,8 +37,10 @@ def _compiled():
     build = os.environ.get("OCTET_WHEEL_BUILD")
     if build is None:
         build = os.path.join(ROOT, "build", "wheel")
-        _run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}",
-             *(f"-DOCTET_BUILD_{part}=OFF" for part in ("TESTS", "TOOLS", "EXAMPLES", "DNNL")), "-DOCTET_PYTHON=ON")
+        _run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+             f"-DPython_EXECUTABLE={sys.executable}",
+             *(f"-DOCTET_BUILD_{part}=OFF" for part in ("TESTS", "TOOLS", "EXAMPLES", "DNNL")),
+             "-DOCTET_PYTHON=ON")
         _run("cmake", "--build", build, "--target", "octet_python", "octet_onnxruntime", "--", "--quiet")
     return os.path.abspath(build)
 
@@ -55,7 +58,8 @@ def _needs(path):
 
 
 def _bring_libraries(modules, place):
-    """Copies what modules of one folder need into `place`, makes everybody ask for the copies, and returns the paths of the originals."""
+    """Copies what modules of one folder need into `place`, makes everybody ask for the copies, and returns
+    the paths of the originals."""
     if shutil.which("patchelf") is None:
         raise RuntimeError("a wheel needs patchelf (Debian: patchelf)")
     os.makedirs(place)
@@ -68,7 +72,9 @@ def _bring_libraries(modules, place):
         shutil.copyfile(source, os.path.join(place, copies[name]))
         os.chmod(os.path.join(place, copies[name]), 0o755)
     relative = os.path.relpath(place, os.path.dirname(modules[0]))
-    for path, rpath in [(module, f"$ORIGIN/{relative}") for module in modules] + [(os.path.join(place, c), "$ORIGIN") for c in copies.values()]:
+    for path, rpath in [(module, f"$ORIGIN/{relative}")
+                        for module in modules] + [(os.path.join(place, c), "$ORIGIN")
+                                                  for c in copies.values()]:
         for name in _run("patchelf", "--print-needed", path).split():
             if name in copies:
                 _run("patchelf", "--replace-needed", name, copies[name], path)
@@ -92,8 +98,9 @@ def _metadata(version):
     project = _project()
     with open(os.path.join(ROOT, project["readme"])) as file:
         description = file.read()
-    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}", f"Summary: {project['description']}",
-             f"License: {project['license']['text']}", f"Requires-Python: {project['requires-python']}"]
+    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}",
+             f"Summary: {project['description']}", f"License: {project['license']['text']}",
+             f"Requires-Python: {project['requires-python']}"]
     lines += [f"Author: {author['name']}" for author in project["authors"]]
     lines += [f"Keywords: {','.join(project['keywords'])}"] + [f"Classifier: {c}" for c in project["classifiers"]]
     lines += [f"Requires-Dist: {package}" for package in project["dependencies"]]
@@ -103,8 +110,8 @@ def _metadata(version):
 
 
 def _platform(objects):
-    """The oldest Linux that has every versioned symbol of these files, as a tag (PEP 600). Which libstdc++ belongs to which glibc is what
-    the manylinux policies say."""
+    """The oldest Linux that has every versioned symbol of these files, as a tag (PEP 600). Which libstdc++
+    belongs to which glibc is what the manylinux policies say."""
     symbols = "".join(_run("objdump", "-T", path) for path in objects)
     minors = [int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", symbols)]
     libraries = [int(minor) for minor in re.findall(r"GLIBCXX_3\.4\.(\d+)", symbols)]
@@ -118,7 +125,8 @@ def _copy_licences(libraries, folder):
     for name in ("LICENSE", "NOTICE", "THIRD_PARTY.md"):
         shutil.copy(os.path.join(ROOT, name), folder)
     for library in libraries:
-        owner = subprocess.run(["dpkg-query", "-S", os.path.realpath(library)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        owner = subprocess.run(["dpkg-query", "-S", os.path.realpath(library)], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True).stdout
         package = owner.split(":")[0]
         text = f"/usr/share/doc/{package}/copyright"
         if package and os.path.exists(text):
@@ -132,7 +140,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     with tempfile.TemporaryDirectory() as stage:
         package = os.path.join(stage, "octet")
-        shutil.copytree(os.path.join(ROOT, "interop", "python", "octet"), package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(os.path.join(ROOT, "interop", "python", "octet"), package,
+                        ignore=shutil.ignore_patterns("__pycache__"))
         modules = []
         for folder, module in (("python/octet", "_octet" + sysconfig.get_config_var("EXT_SUFFIX")),
                                ("interop/onnxruntime", "liboctet_onnxruntime.so")):  # octet.onnxruntime
@@ -163,7 +172,8 @@ def build_sdist(sdist_directory, config_settings=None):
     """PEP 517: the sources of the last commit."""
     version = _version()
     name = f"octet-{version}.tar.gz"
-    archive = subprocess.run(["git", "archive", f"--prefix=octet-{version}/", "HEAD"], check=True, stdout=subprocess.PIPE, cwd=ROOT).stdout
+    archive = subprocess.run(["git", "archive", f"--prefix=octet-{version}/", "HEAD"], check=True,
+                             stdout=subprocess.PIPE, cwd=ROOT).stdout
     with gzip.open(os.path.join(sdist_directory, name), "wb") as file:
         file.write(archive)
     return name

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shared code of networks names no framework and no operator: it asks a dialect (network/dialect.hpp) or the row of an
-operator. Fails at a literal of such a name, and at an include of a dialect's rooms, in a file that all dialects share."""
+operator. Fails at a literal of such a name, and at an include of a dialect's rooms, in a file that all dialects share.
+"""
 # SPDX-License-Identifier: Apache-2.0
 import pathlib
 import re

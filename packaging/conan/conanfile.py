@@ -21,12 +21,14 @@ class Octet(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "NOTICE", "THIRD_PARTY.md", "README.md", "cmake/*", "cpu/*", "doc/*", "include/*", "jit/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "NOTICE", "THIRD_PARTY.md", "README.md", "cmake/*",
+                        "cpu/*", "doc/*", "include/*", "jit/*", "src/*"):
             copy(self, pattern, root, self.export_sources_folder)
 
     def validate(self):
         if self.settings.os != "Linux" or self.settings.arch != "x86_64":
-            raise ConanInvalidConfiguration(f"os is {self.settings.os} on {self.settings.arch}, allowed: Linux on x86_64")
+            raise ConanInvalidConfiguration(f"os is {self.settings.os} on {self.settings.arch}, allowed: "
+                                            f"Linux on x86_64")
         if self.options.onnx and not self.options.network:
             raise ConanInvalidConfiguration("onnx needs network")
 
@@ -47,8 +49,10 @@ class Octet(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables.update({
             "BUILD_SHARED_LIBS": bool(self.options.shared), "OCTET_BUILD_NETWORK": bool(self.options.network),
-            "OCTET_WITH_ONNX": "ON" if self.options.onnx else "OFF", "OCTET_WITH_SERVE": "OFF", "OCTET_BUILD_TESTS": False,
-            "OCTET_BUILD_TOOLS": False, "OCTET_BUILD_EXAMPLES": False, "OCTET_BUILD_DNNL": False, "OCTET_PYTHON": "OFF"})
+            "OCTET_WITH_ONNX": "ON" if self.options.onnx else "OFF", "OCTET_WITH_SERVE": "OFF",
+            "OCTET_BUILD_TESTS": False,
+            "OCTET_BUILD_TOOLS": False, "OCTET_BUILD_EXAMPLES": False, "OCTET_BUILD_DNNL": False,
+            "OCTET_PYTHON": "OFF"})
         toolchain.generate()
 
     def build(self):

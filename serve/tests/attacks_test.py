@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and models that want more than there is. After each of them the same server answers others, within a limit of memory."""
+"""Requests and models that want more than there is. After each of them the same server answers others, within
+a limit of memory."""
 
 import os
 import socket
@@ -22,9 +23,12 @@ def post_head(path, *headers):
 def products_of_all_rows():
     """x [n, 2] times itself: n * n products."""
     perm = serving.field(1, "perm") + serving.field(8, 1) + serving.field(8, 0) + serving.field(20, 7)
-    return serving.model_file(serving.field(1, serving.field(1, "x") + serving.field(2, "t") + serving.field(4, "Transpose") + serving.field(5, perm))
-                      + serving.field(1, serving.field(1, "x") + serving.field(1, "t") + serving.field(2, "y") + serving.field(4, "MatMul")) + serving.field(2, "g")
-                      + serving.field(11, serving.float_tensor("x", "n", 2)) + serving.field(12, serving.float_tensor("y", "n", "n")))
+    return serving.model_file(serving.field(1, serving.field(1, "x") + serving.field(
+        2, "t") + serving.field(4, "Transpose") + serving.field(5, perm))
+                      + serving.field(1, serving.field(1, "x") + serving.field(1, "t") + serving.field(
+                          2, "y") + serving.field(4, "MatMul")) + serving.field(2, "g")
+                      + serving.field(11, serving.float_tensor("x", "n", 2))
+                              + serving.field(12, serving.float_tensor("y", "n", "n")))
 
 
 class AttacksTest(unittest.TestCase):
@@ -61,7 +65,8 @@ class AttacksTest(unittest.TestCase):
                 except OSError:  # refused before it could send all
                     statuses.append(b"503")
 
-        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--receive-ms", "4000") as server:
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--receive-ms",
+                                                                       "4000") as server:
             statuses, lock, over = [], threading.Lock(), threading.Event()
             threads = [threading.Thread(target=send) for _ in range(32)]
             for t in threads:
@@ -116,8 +121,10 @@ class AttacksTest(unittest.TestCase):
             serving.write(os.path.join(folder, "rows", "config.json"), '{"shapes": {"x": [4, 2]}}')
             with serving.Server(script, "--models", folder) as server:
                 for rows, expected in ((3, 200), (20000, 413), (2, 200)):
-                    head = ('{"inputs":[{"name":"x","shape":[%d,2],"datatype":"FP32","parameters":{"binary_data_size":%d}}],'
-                            '"parameters":{"binary_data_output":true}}' % (rows, 8 * rows)).encode()
+                    head = (
+                        '{"inputs":[{"name":"x","shape":[%d,2],"datatype":"FP32",'
+                        '"parameters":{"binary_data_size":%d}}],'
+                        '"parameters":{"binary_data_output":true}}' % (rows, 8 * rows)).encode()
                     status, data, _ = server.post("/v2/models/rows/infer", head + struct.pack("<f", 2) * (2 * rows),
                                                   {"Inference-Header-Content-Length": str(len(head))})
                     self.assertEqual(status, expected, data[:300])
@@ -138,7 +145,8 @@ class AttacksTest(unittest.TestCase):
             with serving.Server(script, "--models", folder) as server:
                 held, statuses = [], []
                 for _ in range(100):
-                    held.append(socket.create_connection(("127.0.0.1", server.http), timeout=60, source_address=("127.0.0.2", 0)))
+                    held.append(socket.create_connection(("127.0.0.1", server.http), timeout=60,
+                                                         source_address=("127.0.0.2", 0)))
                     held[-1].sendall(request)
                     statuses.append(held[-1].recv(12)[9:])
                     if len(statuses) % 25 == 0:
@@ -155,10 +163,13 @@ class AttacksTest(unittest.TestCase):
     def test_configurations_that_are_no_small_files(self):
         deep = '{"a":' * 500_000
         with serving.Folder("{}") as folder:
-            for name, make in (("deep", lambda p: serving.write(p, deep)), ("short", lambda p: serving.write(p, deep[:60_000])),
-                               ("fifo", os.mkfifo), ("zero", lambda p: os.symlink("/dev/zero", p)), ("folder", os.mkdir)):
+            for name, make in (("deep", lambda p: serving.write(p, deep)),
+                               ("short", lambda p: serving.write(p, deep[:60_000])),
+                               ("fifo", os.mkfifo), ("zero", lambda p: os.symlink("/dev/zero", p)),
+                               ("folder", os.mkdir)):
                 os.makedirs(os.path.join(folder, name, "1"))
-                os.link(os.path.join(folder, "digits", "1", "model.tflite"), os.path.join(folder, name, "1", "model.tflite"))
+                os.link(os.path.join(folder, "digits", "1", "model.tflite"),
+                        os.path.join(folder, name, "1", "model.tflite"))
                 make(os.path.join(folder, name, "config.json"))
             with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--models", folder) as server:
                 self.assertEqual(server.post(INFER, *serving.binary_request(self.digits[0][0]))[0], 200)

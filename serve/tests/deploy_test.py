@@ -22,7 +22,8 @@ def text_of(*name):
 
 class DeployTest(unittest.TestCase):
     def test_dashboard_is_what_its_program_prints(self):
-        made = subprocess.run([sys.executable, os.path.join(FOLDER, "make_dashboard.py")], capture_output=True, text=True, check=True)
+        made = subprocess.run([sys.executable, os.path.join(FOLDER, "make_dashboard.py")],
+                              capture_output=True, text=True, check=True)
         self.assertEqual(made.stdout, text_of("grafana-dashboard.json"))
         self.assertEqual(len({p["id"] for p in json.loads(made.stdout)["panels"]}), 12)
 
@@ -33,7 +34,8 @@ class DeployTest(unittest.TestCase):
             server.get("/v2/models/none")
             metrics = server.get("/metrics", server.metrics)[1].decode()
         asked = re.findall(r"octet_[a-z_]+", text_of("grafana-dashboard.json"))
-        there = set(re.findall(r"^(octet_[a-z_]+)", metrics, re.M)) | {"octet_model_loads_total"}  # counted with folders
+        there = set(re.findall(r"^(octet_[a-z_]+)", metrics, re.M))
+        there |= {"octet_model_loads_total"}  # counted with folders
         self.assertEqual(set(asked) - there, set())
 
     def test_manifests_are_yaml_and_name_options_that_there_are(self):
@@ -45,7 +47,8 @@ class DeployTest(unittest.TestCase):
         for name in ("octet-serve.yaml", "kserve-runtime.yaml"):
             for document in yaml.safe_load_all(text_of("kubernetes", name)):
                 self.assertIn("kind", document)
-        every = text_of("kubernetes", "octet-serve.yaml") + text_of("kubernetes", "kserve-runtime.yaml") + text_of("Containerfile")
+        every = (text_of("kubernetes", "octet-serve.yaml") + text_of("kubernetes", "kserve-runtime.yaml")
+                 + text_of("Containerfile"))
         for option in set(re.findall(r'"(--[a-z-]+)"', every)):
             self.assertIn(option + " ", help_text)
 
@@ -54,7 +57,8 @@ class DeployTest(unittest.TestCase):
             self.skipTest("no systemd")
         unit = os.path.join(FOLDER, "octet-serve.service")
         said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True).stderr
-        wrong = [line for line in said.splitlines() if "octet-serve.service" in line and "is not executable" not in line]
+        wrong = [line for line in said.splitlines() if "octet-serve.service" in line
+                 and "is not executable" not in line]
         self.assertEqual(wrong, [])
 
 

@@ -52,16 +52,24 @@ class FaultsTest(unittest.TestCase):
             self.assertEqual((status, data[int(headers["Inference-Header-Content-Length"]) :]), (200, expected))
 
     def test_wrong_options_are_one_line(self):
-        for arguments, part in (([], "serve needs a MODEL"), (["--demo", "--http", "nonsense"], "ADDRESS:PORT"),
-                                (["--demo", "--http", "127.0.0.1:70000"], "0 to 65535"), (["--demo", "--grpc", "x:-1"], "0 to 65535"),
-                                (["--models", "/nowhere"] + FILES, "is no folder"), (["/nowhere/x.tflite"] + FILES, "cannot be read"),
-                                (["--demo", "--tls-key", "x"], "belong together"), (["--demo", "--token-file", "/dev/null"], "/dev/null: is no regular file"),
-                                (["--demo", "--token-file", "/dev/zero"], "/dev/zero: is no regular file"), (["--demo", "--token-file", "/"], "/: is no regular file"),
-                                (["--demo", "--token-file", __file__, "--model-name", "x"], "--model-name requires --models"),
-                                (["--demo", "--token-file", "/nowhere/token"], "/nowhere/token: cannot be read: No such file"),
+        for arguments, part in (([], "serve needs a MODEL"),
+                                (["--demo", "--http", "nonsense"], "ADDRESS:PORT"),
+                                (["--demo", "--http", "127.0.0.1:70000"], "0 to 65535"),
+                                (["--demo", "--grpc", "x:-1"], "0 to 65535"),
+                                (["--models", "/nowhere"] + FILES, "is no folder"),
+                                (["/nowhere/x.tflite"] + FILES, "cannot be read"),
+                                (["--demo", "--tls-key", "x"], "belong together"),
+                                (["--demo", "--token-file", "/dev/null"], "/dev/null: is no regular file"),
+                                (["--demo", "--token-file", "/dev/zero"], "/dev/zero: is no regular file"),
+                                (["--demo", "--token-file", "/"], "/: is no regular file"),
+                                (["--demo", "--token-file", __file__, "--model-name", "x"],
+                                 "--model-name requires --models"),
+                                (["--demo", "--token-file", "/nowhere/token"],
+                                 "/nowhere/token: cannot be read: No such file"),
                                 (["--demo", "--grpc", "nonsense"], "address 'nonsense' given"),
                                 (["--demo", "--access-log", "/dev/null/log"], "/dev/null/log"),
-                                (["--demo", "--http", "127.0.0.1:0", "--tls-certificate", "/dev/null", "--tls-key", "/dev/null"], "TLS")):
+                                (["--demo", "--http", "127.0.0.1:0", "--tls-certificate", "/dev/null",
+                                  "--tls-key", "/dev/null"], "TLS")):
             code, said = refusal(*arguments)
             self.assertEqual((code, said.count("\n")), (2, 1), said)
             self.assertIn(part, said)
@@ -75,7 +83,8 @@ class FaultsTest(unittest.TestCase):
 
     def test_a_server_that_everybody_reaches_says_so(self):
         options = ["--demo", "--http", "0.0.0.0:0", "--grpc", "127.0.0.1:0", "--metrics", "off"]
-        with subprocess.Popen([COMMAND, "serve", *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen([COMMAND, "serve", *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True) as process:
             lines = [process.stderr.readline() for _ in range(2)]
             process.send_signal(signal.SIGTERM)
         self.assertIn("HTTP on 0.0.0.0:0: whoever reaches this machine may ask", "".join(lines))
@@ -84,7 +93,8 @@ class FaultsTest(unittest.TestCase):
     def test_a_port_that_is_taken(self):
         with serving.Server(COMMAND, "--demo") as server:
             for option, port in (("--http", server.http), ("--grpc", server.grpc)):
-                others = ["--grpc", "off", "--metrics", "off"] if option == "--http" else ["--http", "off", "--metrics", "off"]
+                others = (["--grpc", "off", "--metrics", "off"] if option == "--http"
+                          else ["--http", "off", "--metrics", "off"])
                 code, said = refusal("--demo", option, f"127.0.0.1:{port}", *others)
                 self.assertEqual(code, 2, said)
                 self.assertIn("cannot listen", said)
@@ -96,20 +106,24 @@ class FaultsTest(unittest.TestCase):
                 for _ in range(100):
                     held.append(socket.create_connection(("127.0.0.1", port)))
                 time.sleep(0.3)
-                self.assertEqual(server.get("/v2/health/ready", server.metrics), (200, b'{"ready":true}'))  # a port and a thread of its own
+                # The metrics have a port and a thread of their own.
+                self.assertEqual(server.get("/v2/health/ready", server.metrics), (200, b'{"ready":true}'))
                 for s in held:
                     s.close()
                 self.check(server)
-                with socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:  # HTTP/2's preface, its SETTINGS
+                # HTTP/2's preface and its SETTINGS.
+                with socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
                     s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5))
                     self.assertEqual(s.recv(9)[3:4], b"\x04")
 
     def test_no_memory_is_left(self):
         """Numbers that there is no memory for are refused, the requests of the others are answered."""
         with serving.limited(COMMAND, f"-d {400 << 10}") as script:
-            for more, sentence in (([], "fill the memory"), (["--max-receiving-mib", "4000"], "there is no memory for")):
+            for more, sentence in (([], "fill the memory"),
+                                   (["--max-receiving-mib", "4000"], "there is no memory for")):
                 with serving.Server(script, "--demo", *more) as server:
-                    many = b'{"inputs":[{"name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[' + b"1," * 30_000_000 + b"1]}]}"
+                    many = (b'{"inputs":[{"name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[' + b"1,"
+                            * 30_000_000 + b"1]}]}")
                     status, data, _ = server.post("/v2/models/digits/infer", many)
                     self.assertEqual(status, 503)
                     self.assertIn(sentence, data.decode())
@@ -132,7 +146,8 @@ class FaultsTest(unittest.TestCase):
             script = os.path.join(folder, "octet")
             with open(script, "w") as file:
                 file.write("#!/bin/sh\nexec unshare --mount sh -c 'mount -o remount,bind,ro / && "
-                           f'exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"\' sh "{COMMAND}" "$@"\n')
+                           f'exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"\' '
+                           f'sh "{COMMAND}" "$@"\n')
             os.chmod(script, 0o755)
             if subprocess.run([script, "--version"], capture_output=True).returncode != 0:
                 self.skipTest("no mount namespaces here, or a folder that is not everybody's")
@@ -142,12 +157,14 @@ class FaultsTest(unittest.TestCase):
                 self.check(server)
 
     def test_generated_code_where_no_page_may_become_executable(self):
-        """PR_SET_MDWE, which is kept by the program that it becomes; systemd's MemoryDenyWriteExecute forbids the same calls."""
+        """PR_SET_MDWE, which is kept by the program that it becomes; systemd's MemoryDenyWriteExecute forbids
+        the same calls."""
         with tempfile.TemporaryDirectory() as folder:
             script = os.path.join(folder, "octet")
             with open(script, "w") as file:
                 file.write(f"#!{sys.executable}\nimport ctypes, os, sys\n"
-                           f'sys.exit(7) if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) else os.execv("{COMMAND}", sys.argv)\n')
+                           f'sys.exit(7) if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) else '
+                           f'os.execv("{COMMAND}", sys.argv)\n')
             os.chmod(script, 0o755)
             if subprocess.run([script, "--version"], capture_output=True).returncode != 0:
                 self.skipTest("the kernel has no PR_SET_MDWE")
@@ -175,7 +192,8 @@ class FaultsTest(unittest.TestCase):
         folder = tempfile.mkdtemp()
         certificate, key = serving.make_certificate(folder)
         with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
-            connection = http.client.HTTPSConnection("localhost", server.http, context=ssl.create_default_context(cafile=certificate))
+            connection = http.client.HTTPSConnection("localhost", server.http,
+                                                     context=ssl.create_default_context(cafile=certificate))
             for codes, expected in self.digits:
                 connection.request("POST", "/v2/models/digits/infer", *serving.binary_request(codes))
                 reply = connection.getresponse()
@@ -193,15 +211,19 @@ class FaultsTest(unittest.TestCase):
             with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
                 for port in (server.http, server.grpc):
                     def shakes_hands(*options):
-                        done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-alpn", "h2,http/1.1", *options],
-                                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+                        done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}",
+                                               "-alpn", "h2,http/1.1", *options],
+                                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                              errors="replace")
                         return "Cipher is (NONE)" not in done.stdout and done.returncode == 0
                     weak = "@SECLEVEL=0"
                     self.assertTrue(shakes_hands("-tls1_3"))
                     self.assertEqual(shakes_hands("-alpn", "http/1.1"), port == server.http)
                     self.assertTrue(shakes_hands("-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"))
-                    for options in (["-tls1_2", "-cipher", "AES128-GCM-SHA256" + ":" + weak], ["-tls1_2", "-cipher", "AES256-SHA" + ":" + weak],
-                                    ["-tls1_1", "-cipher", "ALL:" + weak], ["-tls1", "-cipher", "ALL:" + weak]):
+                    for options in (["-tls1_2", "-cipher", "AES128-GCM-SHA256" + ":" + weak],
+                                    ["-tls1_2", "-cipher", "AES256-SHA" + ":" + weak],
+                                    ["-tls1_1", "-cipher", "ALL:" + weak],
+                                    ["-tls1", "-cipher", "ALL:" + weak]):
                         self.assertFalse(shakes_hands(*options), options)
 
     @unittest.skipUnless(shutil.which("openssl"), "no openssl")
@@ -234,7 +256,9 @@ class FaultsTest(unittest.TestCase):
                     if own:
                         context.load_cert_chain(*own)
                     try:
-                        with socket.create_connection(("localhost", server.grpc), timeout=20) as s, context.wrap_socket(s, server_hostname="localhost"):
+                        with socket.create_connection(("localhost", server.grpc),
+                                                      timeout=20) as s, context.wrap_socket(
+                                                          s, server_hostname="localhost"):
                             return True
                     except OSError:
                         return False
@@ -242,7 +266,8 @@ class FaultsTest(unittest.TestCase):
                 self.assertFalse(grpc_shakes_hands())
 
     def test_lines_of_the_access_log(self):
-        """They are there at once, one for each request, also of those that were never complete; what is lost is counted."""
+        """They are there at once, one for each request, also of those that were never complete; what is lost
+        is counted."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "log")
             with serving.Server(COMMAND, "--demo", "--access-log", path) as server:
@@ -264,7 +289,8 @@ class FaultsTest(unittest.TestCase):
             self.check(server)
             server.wait_for_line("lines are lost: No space left")
             until = time.monotonic() + 20
-            while f"octet_access_log_lost_lines_total {len(self.digits)}\n".encode() not in server.get("/metrics", server.metrics)[1]:
+            while f"octet_access_log_lost_lines_total {len(self.digits)}\n".encode() not in server.get(
+                "/metrics", server.metrics)[1]:
                 self.assertLess(time.monotonic(), until)
 
     @unittest.skipUnless(shutil.which("openssl"), "no openssl")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol over gRPC, asked by Python's gRPC: an implementation of the wire that shares nothing with the server's client code."""
+"""The protocol over gRPC, asked by Python's gRPC: an implementation of the wire that shares nothing with the
+server's client code."""
 
 import os
 import re
@@ -34,7 +35,8 @@ class GrpcTest(unittest.TestCase):
     def call(self, method, request, channel=None, **options):
         name = "/inference.GRPCInferenceService/" + method
         answer = getattr(self.pb, method + "Response")
-        return (channel or self.channel).unary_unary(name, type(request).SerializeToString, answer.FromString)(request, **options)
+        return (channel or self.channel).unary_unary(name, type(request).SerializeToString,
+                                                     answer.FromString)(request, **options)
 
     def refusal(self, code, part, method, request, **options):
         with self.assertRaises(grpc.RpcError) as caught:
@@ -55,13 +57,15 @@ class GrpcTest(unittest.TestCase):
         self.assertTrue(self.call("ModelReady", pb.ModelReadyRequest(name="digits")).ready)
         self.assertEqual(self.call("ServerMetadata", pb.ServerMetadataRequest()).name, "octet")
         model = self.call("ModelMetadata", pb.ModelMetadataRequest(name="digits"))
-        self.assertEqual((model.inputs[0].name, model.inputs[0].datatype, list(model.inputs[0].shape)), ("image", "INT8", [-1, 8, 8, 1]))
+        self.assertEqual((model.inputs[0].name, model.inputs[0].datatype, list(model.inputs[0].shape)),
+                         ("image", "INT8", [-1, 8, 8, 1]))
         self.assertEqual(self.call("RepositoryIndex", pb.RepositoryIndexRequest()).models[0].state, "READY")
 
     def test_configuration_statistics_and_classes(self):
         config = self.call("ModelConfig", self.pb.ModelConfigRequest(name="digits")).config
         self.assertEqual((config.name, config.max_batch_size, config.backend), ("digits", 32, "octet"))
-        self.assertEqual((config.input[0].name, config.input[0].data_type, list(config.input[0].dims)), ("image", 6, [8, 8, 1]))
+        self.assertEqual((config.input[0].name, config.input[0].data_type, list(config.input[0].dims)),
+                         ("image", 6, [8, 8, 1]))
         request = self.request(self.digits[0][0])
         request.outputs.add(name="probabilities").parameters["classification"].int64_param = 2
         answer = self.call("ModelInfer", request)
@@ -74,8 +78,10 @@ class GrpcTest(unittest.TestCase):
         self.assertEqual(sum(b.compute_infer.count for b in stats.batch_stats), stats.execution_count)
 
     def test_answers_are_those_of_the_goldens(self):
-        calls = [self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
-                                          self.pb.ModelInferResponse.FromString).future(self.request(codes)) for codes, _ in self.digits]
+        calls = [self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                          self.pb.ModelInferRequest.SerializeToString,
+                                          self.pb.ModelInferResponse.FromString).future(self.request(codes))
+                 for codes, _ in self.digits]
         for call, (_, expected) in zip(calls, self.digits):  # all of them at once: they share batches
             answer = call.result()
             self.assertEqual(answer.raw_output_contents[0], expected)
@@ -83,8 +89,10 @@ class GrpcTest(unittest.TestCase):
 
     def test_traces_pass_through(self):
         trace = (("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),)
-        _, call = self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
-                                           self.pb.ModelInferResponse.FromString).with_call(self.request(self.digits[0][0]), metadata=trace)
+        _, call = self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                           self.pb.ModelInferRequest.SerializeToString,
+                                           self.pb.ModelInferResponse.FromString).with_call(
+                                               self.request(self.digits[0][0]), metadata=trace)
         self.assertIn(trace[0], [tuple(m) for m in call.initial_metadata()])
 
     def test_contents_instead_of_bytes(self):
@@ -98,8 +106,10 @@ class GrpcTest(unittest.TestCase):
         code, pb = grpc.StatusCode, self.pb
         codes = self.digits[0][0]
         self.refusal(code.NOT_FOUND, "no model 'none'", "ModelInfer", pb.ModelInferRequest(model_name="none"))
-        self.refusal(code.NOT_FOUND, "no version '9'", "ModelInfer", pb.ModelInferRequest(model_name="digits", model_version="9"))
-        self.refusal(code.INVALID_ARGUMENT, "datatype 'INT64', allowed: INT8, FP16, BF16, FP32", "ModelInfer", self.request(codes, "INT64"))
+        self.refusal(code.NOT_FOUND, "no version '9'", "ModelInfer",
+                     pb.ModelInferRequest(model_name="digits", model_version="9"))
+        self.refusal(code.INVALID_ARGUMENT, "datatype 'INT64', allowed: INT8, FP16, BF16, FP32", "ModelInfer",
+                     self.request(codes, "INT64"))
         self.refusal(code.INVALID_ARGUMENT, "65 bytes", "ModelInfer", self.request(codes + b"x"))
         self.refusal(code.INVALID_ARGUMENT, "0 inputs", "ModelInfer", pb.ModelInferRequest(model_name="digits"))
         two = self.request(codes)
@@ -109,7 +119,8 @@ class GrpcTest(unittest.TestCase):
         del text.raw_input_contents[:]
         text.inputs[0].contents.bytes_contents.append(b"x")
         self.refusal(code.INVALID_ARGUMENT, "strings", "ModelInfer", text)
-        self.refusal(code.PERMISSION_DENIED, "--allow-repository-changes", "RepositoryModelUnload", pb.RepositoryModelUnloadRequest(model_name="digits"))
+        self.refusal(code.PERMISSION_DENIED, "--allow-repository-changes", "RepositoryModelUnload",
+                     pb.RepositoryModelUnloadRequest(model_name="digits"))
         self.refusal(code.RESOURCE_EXHAUSTED, "larger than max", "ModelInfer", self.request(bytes(65 << 20)))
         both = self.request(codes)
         both.inputs[0].contents.int_contents.append(1)
@@ -117,7 +128,8 @@ class GrpcTest(unittest.TestCase):
         sequence = self.request(codes)
         sequence.parameters["sequence_id"].int64_param = 1
         self.refusal(code.INVALID_ARGUMENT, "'sequence_id' is not supported", "ModelInfer", sequence)
-        self.refusal(code.UNIMPLEMENTED, "compressed", "ModelInfer", self.request(codes * 32), compression=grpc.Compression.Gzip)
+        self.refusal(code.UNIMPLEMENTED, "compressed", "ModelInfer", self.request(codes * 32),
+                     compression=grpc.Compression.Gzip)
         with self.assertRaises(grpc.RpcError) as caught:
             self.channel.unary_unary("/inference.GRPCInferenceService/Other")(b"")
         self.assertEqual(caught.exception.code(), code.UNIMPLEMENTED)
@@ -128,14 +140,17 @@ class GrpcTest(unittest.TestCase):
 
     def test_cancelled_calls_leave_the_server_alone(self):
         for codes, _ in self.digits[:50]:
-            self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
-                                     self.pb.ModelInferResponse.FromString).future(self.request(codes)).cancel()
+            self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                     self.pb.ModelInferRequest.SerializeToString,
+                                     self.pb.ModelInferResponse.FromString).future(
+                                         self.request(codes)).cancel()
         codes, expected = self.digits[0]
         self.assertEqual(self.call("ModelInfer", self.request(codes)).raw_output_contents[0], expected)
 
     def test_what_waits_leaves_the_queue(self):
         """The server holds a request back for company that never comes, longer than its client waits."""
-        infer = lambda channel: channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+        infer = lambda channel: channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                                    self.pb.ModelInferRequest.SerializeToString,
                                                     self.pb.ModelInferResponse.FromString)
 
         def figure(what):
@@ -146,11 +161,14 @@ class GrpcTest(unittest.TestCase):
             while figure(what) != count:
                 time.sleep(0.01)
 
-        cancelled, expired = (rf'requests_total{{model="digits",result="{result}",.*}}' for result in ("cancelled", "expired"))
-        withdrawn = r'requests_total{model="digits",result="(?:cancelled|expired)",.*}'  # counted a moment after it left the queue
+        cancelled, expired = (rf'requests_total{{model="digits",result="{result}",.*}}'
+                              for result in ("cancelled", "expired"))
+        # A request is counted a moment after it left the queue.
+        withdrawn = r'requests_total{model="digits",result="(?:cancelled|expired)",.*}'
         waiting, computed = "waiting_requests{.*}", "batch_rows_count{.*}"
-        with (serving.Folder('{"preferred_batch_sizes": [8], "max_queue_delay_microseconds": 10000000}') as folder,
-              serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+        config = '{"preferred_batch_sizes": [8], "max_queue_delay_microseconds": 10000000}'
+        with (serving.Folder(config) as folder, serving.Server(COMMAND, "--models", folder) as server,
+              grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
             request = self.request(self.digits[0][0])
             call = infer(channel).future(request)
             wait_for(waiting, 1)
@@ -165,7 +183,8 @@ class GrpcTest(unittest.TestCase):
             body, headers = serving.binary_request(self.digits[0][0])
             with socket.create_connection(("127.0.0.1", server.http)) as client:
                 lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-                client.sendall(f"POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body)
+                client.sendall(f"POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                               f"{len(body)}\r\n{lines}\r\n".encode() + body)
                 wait_for(waiting, 1)
             wait_for(waiting, 0)
             wait_for(withdrawn, 3)
@@ -180,7 +199,8 @@ class GrpcTest(unittest.TestCase):
             codes, expected = self.digits[0]
             with grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
                 def ask():
-                    return self.call("ModelInfer", self.request(codes), channel=channel, wait_for_ready=True)  # also on a busy machine
+                    # Waits for a busy machine, too.
+                    return self.call("ModelInfer", self.request(codes), channel=channel, wait_for_ready=True)
                 for _ in range(2):  # a client that was idle connects again by itself
                     try:
                         answer = ask()
@@ -198,12 +218,15 @@ class GrpcTest(unittest.TestCase):
                 file.write("secret\n")
             with open(certificate, "rb") as file:
                 credentials = grpc.ssl_channel_credentials(file.read())
-            with (serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key, "--token-file", token) as server,
+            with (serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key,
+                                 "--token-file", token) as server,
                   grpc.secure_channel(f"localhost:{server.grpc}", credentials) as channel):
                 request = self.request(self.digits[2][0])
                 for metadata in (None, (("authorization", "Bearer wrong"),)):
-                    self.refusal(grpc.StatusCode.UNAUTHENTICATED, "bearer token", "ModelInfer", request, channel=channel, metadata=metadata)
-                answer = self.call("ModelInfer", request, channel=channel, metadata=(("authorization", "Bearer secret"),))
+                    self.refusal(grpc.StatusCode.UNAUTHENTICATED, "bearer token", "ModelInfer", request,
+                                 channel=channel, metadata=metadata)
+                answer = self.call("ModelInfer", request, channel=channel,
+                                   metadata=(("authorization", "Bearer secret"),))
                 self.assertEqual(answer.raw_output_contents[0], self.digits[2][1])
                 self.assertTrue(self.call("ServerReady", self.pb.ServerReadyRequest(), channel=channel).ready)
                 self.assertEqual(channel.unary_unary("/grpc.health.v1.Health/Check")(b""), b"\x08\x01")
@@ -211,15 +234,19 @@ class GrpcTest(unittest.TestCase):
                 with self.assertRaises(grpc.RpcError) as caught:
                     next(reflection(iter([b"\x3a\x01*"])))
                 self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
-                self.assertIn(b"GRPCInferenceService", next(reflection(iter([b"\x3a\x01*"]), metadata=(("authorization", "Bearer secret"),))))
+                self.assertIn(b"GRPCInferenceService", next(reflection(
+                    iter([b"\x3a\x01*"]), metadata=(("authorization", "Bearer secret"),))))
 
     def test_overload_is_answered_at_once(self):
-        with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_queued_requests": 1}') as folder:
+        with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, '
+                            '"max_queued_requests": 1}') as folder:
             request = self.request(b"".join(codes for codes, _ in self.digits))
             expected = b"".join(answer for _, answer in self.digits)
             good = refused = 0
-            with (serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
-                infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+            with (serving.Server(COMMAND, "--models", folder) as server,
+                  grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+                infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                            self.pb.ModelInferRequest.SerializeToString,
                                             self.pb.ModelInferResponse.FromString)
                 for call in [infer.future(request) for _ in range(200)]:
                     if call.exception() is None:
@@ -231,7 +258,8 @@ class GrpcTest(unittest.TestCase):
                         refused += 1
                 # Numbers of more than 64 KiB are read elsewhere than on the thread of the connection.
                 del request.raw_input_contents[:]
-                request.inputs[0].contents.int_contents.extend(c - 256 if c > 127 else c for codes, _ in self.digits for c in codes)
+                request.inputs[0].contents.int_contents.extend(c - 256 if c > 127 else c for codes,
+                                                               _ in self.digits for c in codes)
                 self.assertGreater(request.ByteSize(), 1 << 16)
                 self.assertEqual(infer(request).raw_output_contents[0], expected)
                 request.inputs[0].contents.int_contents[0] = 1000
@@ -241,16 +269,20 @@ class GrpcTest(unittest.TestCase):
 
     def test_who_waited_too_long_is_told_when_to_try_again(self):
         """Requests that are taken, and refused when they have waited for a millisecond."""
-        with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_wait_milliseconds": 1}') as folder:
+        with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, '
+                            '"max_wait_milliseconds": 1}') as folder:
             request = self.request(b"".join(codes for codes, _ in self.digits))
             waited = 0
-            with (serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
-                infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+            with (serving.Server(COMMAND, "--models", folder) as server,
+                  grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+                infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                            self.pb.ModelInferRequest.SerializeToString,
                                             self.pb.ModelInferResponse.FromString)
                 for call in [infer.future(request) for _ in range(200)]:
                     if call.exception() is not None:
                         self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED, call.details())
-                        self.assertIn(("retry-after", "1"), [tuple(m) for m in call.trailing_metadata()], call.details())
+                        self.assertIn(("retry-after", "1"), [tuple(m) for m in call.trailing_metadata()],
+                                      call.details())
                         waited += "waited" in call.details()
             self.assertGreater(waited, 0)
 
@@ -261,7 +293,8 @@ class GrpcTest(unittest.TestCase):
             with open(token, "w") as file:
                 file.write("secret\n")
             for options, expected in (([], "INVALID_ARGUMENT"), (["--token-file", token], "UNAUTHENTICATED")):
-                with (serving.limited(COMMAND, f"-d {1 << 20}") as script, serving.Server(script, "--demo", *options) as server,
+                with (serving.limited(COMMAND, f"-d {1 << 20}") as script,
+                      serving.Server(script, "--demo", *options) as server,
                       grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
                     infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
                     empty_inputs, empty_bytes, groups, unknown = b"\x2a\x00", b"\x3a\x00", b"\x7b\x7c", b"\xf8\x7f\x00"
@@ -269,13 +302,17 @@ class GrpcTest(unittest.TestCase):
                         with self.assertRaises(grpc.RpcError) as caught:
                             infer(piece * (60_000_000 // len(piece)), timeout=60)
                         self.assertEqual(caught.exception.code().name, expected, caught.exception.details())
-                    packed = b"\x0a\x06digits\x2a" + serving.varint(9_000_006) + b"\x2a" + serving.varint(9_000_001) + b"\x1a" + serving.varint(8_999_996)
+                    packed = (b"\x0a\x06digits\x2a" + serving.varint(9_000_006) + b"\x2a"
+                              + serving.varint(9_000_001) + b"\x1a" + serving.varint(8_999_996))
                     with self.assertRaises(grpc.RpcError):  # 9 million numbers of a byte each
                         infer(packed + bytes(8_999_996), timeout=60)
-                    answer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                    answer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                                 self.pb.ModelInferRequest.SerializeToString,
                                                  self.pb.ModelInferResponse.FromString)
                     codes, golden = self.digits[0]
-                    self.assertEqual(answer(self.request(codes), metadata=(("authorization", "Bearer secret"),)).raw_output_contents[0], golden)
+                    self.assertEqual(answer(self.request(codes),
+                                            metadata=(("authorization",
+                                                       "Bearer secret"),)).raw_output_contents[0], golden)
 
     def test_clients_that_begin_and_do_not_go_on(self):
         """Calls whose messages never end hold the places of their client, and lose them in time."""
@@ -283,15 +320,18 @@ class GrpcTest(unittest.TestCase):
             yield b"\x0a\x06digits"
             over.wait(20)
 
-        with serving.Server(COMMAND, "--demo", "--receive-ms", "500") as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
+        with serving.Server(COMMAND, "--demo", "--receive-ms",
+                            "500") as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
             over = threading.Event()
-            calls = [channel.stream_unary("/inference.GRPCInferenceService/ModelInfer").future(endless(), timeout=20) for _ in range(20)]
+            calls = [channel.stream_unary("/inference.GRPCInferenceService/ModelInfer").future(
+                endless(), timeout=20) for _ in range(20)]
             for call in calls:
                 self.assertIsNotNone(call.exception())
             over.set()
 
     def test_health_tells_those_who_watch(self):
-        with serving.Server(COMMAND, "--demo", "--leave-ms", "300") as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
+        with serving.Server(COMMAND, "--demo", "--leave-ms",
+                            "300") as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
             watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=20)
             self.assertEqual(next(watch), b"\x08\x01")  # SERVING
             server.process.send_signal(signal.SIGTERM)
@@ -300,8 +340,10 @@ class GrpcTest(unittest.TestCase):
                 next(watch)
 
     def test_reflection_and_health_are_there(self):
-        # ServerReflectionRequest{list_services = "*"} (field 7) and HealthCheckRequest{}, by hand: no package has their classes here.
-        listed = self.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")(iter([b"\x3a\x01*"]))
+        # ServerReflectionRequest{list_services = "*"} (field 7) and HealthCheckRequest{}, by hand: no package
+        # has their classes here.
+        listed = self.channel.stream_stream(
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")(iter([b"\x3a\x01*"]))
         self.assertIn(b"inference.GRPCInferenceService", next(iter(listed)))
         self.assertEqual(self.channel.unary_unary("/grpc.health.v1.Health/Check")(b""), b"\x08\x01")  # SERVING
 

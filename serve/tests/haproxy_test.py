@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three servers behind HAProxy, with the committed configuration: one has another instruction set, one is killed, one is
-replaced in good order, all under load. No answer may be wrong, and no request may be lost. Servers that are overloaded get no second load
-of what they refused. Skipped (exit code 77) without HAProxy."""
+"""Three servers behind HAProxy, with the committed configuration: one has another instruction set, one is
+killed, one is replaced in good order, all under load. No answer may be wrong, and no request may be lost.
+Servers that are overloaded get no second load of what they refused. Skipped (exit code 77) without HAProxy."""
 
 import contextlib
 import http.client
@@ -41,7 +41,8 @@ def client(port, seed, over, counts, times):
             reply = connection.getresponse()
             data = reply.read()
             head = int(reply.headers.get("Inference-Header-Content-Length", 0))
-            what = "good" if reply.status == 200 and data[head:] == expected else "wrong" if reply.status == 200 else reply.status
+            what = ("good" if reply.status == 200 and data[head:] == expected else "wrong" if reply.status
+                    == 200 else reply.status)
         except OSError as failure:
             what = repr(failure)
             connection.close()
@@ -55,8 +56,10 @@ def proxied(ports):
     front, front_grpc = serving.free_port(), serving.free_port()
     env = dict(os.environ, OCTET_HTTP=f"127.0.0.1:{front}", OCTET_GRPC=f"127.0.0.1:{front_grpc}")
     for i, (http_port, grpc_port) in enumerate(ports, 1):
-        env.update({f"S{i}_HTTP": f"127.0.0.1:{http_port}", f"S{i}_GRPC": f"127.0.0.1:{grpc_port}", f"S{i}_PORT": str(http_port)})
-    proxy = subprocess.Popen([HAPROXY, "-q", "-f", os.path.join(serving.ROOT, "serve", "deploy", "haproxy.cfg")], env=env)
+        env.update({f"S{i}_HTTP": f"127.0.0.1:{http_port}", f"S{i}_GRPC": f"127.0.0.1:{grpc_port}",
+                    f"S{i}_PORT": str(http_port)})
+    proxy = subprocess.Popen([HAPROXY, "-q", "-f",
+                              os.path.join(serving.ROOT, "serve", "deploy", "haproxy.cfg")], env=env)
     try:
         while True:  # until HAProxy listens
             if proxy.poll() is not None:
@@ -84,7 +87,8 @@ def under_load(port, clients, seconds, meanwhile=lambda: None):
     over.set()
     for t in threads:
         t.join()
-    return {what: sum(c.get(what, 0) for c in counts) for c in counts for what in c}, sorted(t for one in times for t in one)
+    return {what: sum(c.get(what, 0) for c in counts) for c in counts for what in c}, sorted(
+        t for one in times for t in one)
 
 
 def servers_come_and_go():
@@ -104,8 +108,8 @@ def servers_come_and_go():
         grpc_answer = ask_grpc(front_grpc)
     for server in servers[1:]:
         server.__exit__(None)
-    print(f"{total}, median {1000 * ordered[len(ordered) // 2]:.1f} ms, p99 {1000 * ordered[len(ordered) * 99 // 100]:.1f} ms, "
-          f"longest {1000 * ordered[-1]:.0f} ms")
+    print(f"{total}, median {1000 * ordered[len(ordered) // 2]:.1f} ms, p99 "
+          f"{1000 * ordered[len(ordered) * 99 // 100]:.1f} ms, longest {1000 * ordered[-1]:.0f} ms")
     if set(total) != {"good"} or not grpc_answer:
         sys.exit("answers were lost or wrong")
     if ordered[len(ordered) * 99 // 100] > BOUND:
@@ -113,14 +117,16 @@ def servers_come_and_go():
 
 
 def overload_is_not_doubled():
-    """Each server takes one request and holds it back for company; all others are refused, and asked once more only while few are."""
+    """Each server takes one request and holds it back for company; all others are refused, and asked once
+    more only while few are."""
     config = '{"preferred_batch_sizes": [32], "max_queue_delay_microseconds": 200000, "max_queued_requests": 1}'
     with serving.Folder(config) as folder, contextlib.ExitStack() as stack:
         ports = [(serving.free_port(), serving.free_port()) for _ in range(3)]
         servers = [stack.enter_context(serving.Server(COMMAND, "--models", folder, http=h, grpc=g)) for h, g in ports]
         with proxied(ports) as (front, _):
             total, _ = under_load(front, 16, SECONDS)
-        asked = sum(int(n) for s in servers for n in re.findall(rb"^octet_requests_total{.*} (\d+)$", s.get("/metrics", s.metrics)[1], re.M))
+        asked = sum(int(n) for s in servers for n in re.findall(rb"^octet_requests_total{.*} (\d+)$",
+                                                                s.get("/metrics", s.metrics)[1], re.M))
     count = sum(total.values())
     print(f"{total}: {asked} requests of servers for {count} of clients")
     if total.get(503, 0) < count / 2 or asked > 1.25 * count + 100:

@@ -34,7 +34,8 @@ def header(name, value):
 
 
 def head(path=INFER, *more):
-    pairs = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers"), *more]
+    pairs = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x"),
+             ("content-type", "application/grpc"), ("te", "trailers"), *more]
     return b"".join(header(*p) for p in pairs)
 
 

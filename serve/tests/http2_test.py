@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on gRPC by frames of HTTP/2 that no library sends. Meanwhile and afterwards the server answers others, within a limit of memory."""
+"""Attacks on gRPC by frames of HTTP/2 that no library sends. Meanwhile and afterwards the server answers
+others, within a limit of memory."""
 
 import contextlib
 import os
@@ -66,9 +67,11 @@ class Http2Test(unittest.TestCase):
         until = time.monotonic() + 20  # connections of attackers may be open for a moment
         while True:
             got = b""
-            with contextlib.suppress(ConnectionResetError), socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
+            with (contextlib.suppress(ConnectionResetError),
+                  socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s):
                 s.sendall(PREFACE + frame(SETTINGS, 0, 0)
-                          + frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive")) + frame(DATA, END_STREAM, 1, message(b"")))
+                          + frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive"))
+                          + frame(DATA, END_STREAM, 1, message(b"")))
                 got = receive(s, lambda data: ends(data, 1))
             if DATA in [kind for kind, _, stream, _ in frames(got) if stream == 1] and ends(got, 1):
                 return
@@ -81,7 +84,8 @@ class Http2Test(unittest.TestCase):
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) >> 10
 
     def attack(self, begin, connections=4, **options):
-        """`begin` makes what is sent again and again by some attackers; returns the most memory that the server took, in MiB."""
+        """`begin` makes what is sent again and again by some attackers; returns the most memory that the
+        server took, in MiB."""
         over = threading.Event()
 
         def run(server):
@@ -92,7 +96,8 @@ class Http2Test(unittest.TestCase):
                         if over.is_set():
                             break
 
-        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--receive-ms", "3000") as server:
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--receive-ms",
+                                                                       "3000") as server:
             threads = [threading.Thread(target=run, args=(server,)) for _ in range(connections)]
             for t in threads:
                 t.start()
@@ -114,7 +119,8 @@ class Http2Test(unittest.TestCase):
             def begin(a):
                 while True:
                     streams = [a.stream() for _ in range(100)]
-                    yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + (frame(DATA, END_STREAM, s, body) if body else b"")
+                    yield b"".join(frame(HEADERS, END_HEADERS, s, head())
+                                   + (frame(DATA, END_STREAM, s, body) if body else b"")
                                    + frame(RST_STREAM, 0, s, struct.pack(">I", 8)) for s in streams)
             self.assertLess(self.attack(begin, connections=8), MOST)
 
@@ -126,7 +132,8 @@ class Http2Test(unittest.TestCase):
 
     def test_messages_that_are_announced_take_little(self):
         def begin(a):
-            yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, 0, s, b"\0\4\0\0\0x") for s in (a.stream() for _ in range(250)))
+            yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, 0, s, b"\0\4\0\0\0x")
+                           for s in (a.stream() for _ in range(250)))
             time.sleep(0.5)
         self.assertLess(self.attack(begin, connections=8), MOST)
 
@@ -147,7 +154,9 @@ class Http2Test(unittest.TestCase):
         """A header of 3900 bytes stands once in HPACK's table and is named 16,000 times."""
         def begin(a):
             value = b"\x40\x01x\x7f" + serving.varint(3900 - 127) + b"a" * 3900
-            yield frame(HEADERS, 0, 1, value) + frame(CONTINUATION, 0, 1, bytes([0x80 | 62]) * 16000) + frame(CONTINUATION, END_HEADERS, 1, head())
+            yield frame(HEADERS, 0, 1, value) + frame(CONTINUATION, 0, 1,
+                                                      bytes([0x80 | 62]) * 16000) + frame(
+                                                          CONTINUATION, END_HEADERS, 1, head())
             time.sleep(0.05)
         self.assertLess(self.attack(begin), MOST)
 
@@ -167,8 +176,10 @@ class Http2Test(unittest.TestCase):
 
     def test_frames_of_control(self):
         ping = frame(PING, 0, 0, bytes(8))
-        for one, reads in ((frame(SETTINGS, 0, 0), False), (ping, True), (ping, False), (frame(PRIORITY, 0, 7, bytes(4) + b"\1"), True),
-                           (frame(WINDOW_UPDATE, 0, 0, bytes(3) + b"\1"), True), (frame(SETTINGS, 0, 0, struct.pack(">HI", 1, 0) * 500), False)):
+        for one, reads in ((frame(SETTINGS, 0, 0), False), (ping, True), (ping, False),
+                           (frame(PRIORITY, 0, 7, bytes(4) + b"\1"), True),
+                           (frame(WINDOW_UPDATE, 0, 0, bytes(3) + b"\1"), True),
+                           (frame(SETTINGS, 0, 0, struct.pack(">HI", 1, 0) * 500), False)):
             def begin(a):
                 while True:
                     yield one * 2000
@@ -183,10 +194,12 @@ class Http2Test(unittest.TestCase):
         self.assertLess(self.attack(begin), MOST)
 
     def test_streams_that_the_server_resets(self):
-        """By a frame that breaks the rules of a stream: what the client cancels in this way counts as if it did so itself."""
+        """By a frame that breaks the rules of a stream: what the client cancels in this way counts as if it
+        did so itself."""
         def begin(a):
             while True:
-                yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(WINDOW_UPDATE, 0, s, bytes(4)) for s in (a.stream() for _ in range(100)))
+                yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(WINDOW_UPDATE, 0, s, bytes(4))
+                               for s in (a.stream() for _ in range(100)))
         self.assertLess(self.attack(begin), MOST)
 
     def test_prefaces_that_end_early(self):
@@ -195,7 +208,8 @@ class Http2Test(unittest.TestCase):
             time.sleep(0.1)
         self.assertLess(self.attack(begin, connections=8), MOST)
         with serving.Server(COMMAND, "--demo", "--receive-ms", "500", "--idle-ms", "1000") as server:
-            for said in (PREFACE[:10], PREFACE, PREFACE + frame(SETTINGS, 0, 0), PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 0, 1, head()),
+            for said in (PREFACE[:10], PREFACE, PREFACE + frame(SETTINGS, 0, 0),
+                         PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 0, 1, head()),
                          PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, head())[:20]):
                 with socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
                     s.sendall(said)
@@ -203,15 +217,18 @@ class Http2Test(unittest.TestCase):
                         pass
 
     def test_replies_that_nobody_takes(self):
-        image = b"\x0a\x06digits\x2a\x1a\x0a\x05image\x12\x04INT8\x1a\x04\x20\x08\x08\x01" + b"\x3a" + serving.varint(2048) + bytes(2048)
+        image = (b"\x0a\x06digits\x2a\x1a\x0a\x05image\x12\x04INT8\x1a\x04\x20\x08\x08\x01" + b"\x3a"
+                 + serving.varint(2048) + bytes(2048))
         def begin(a):
-            yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, END_STREAM, s, message(image)) for s in (a.stream() for _ in range(25)))
+            yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, END_STREAM, s, message(image))
+                           for s in (a.stream() for _ in range(25)))
             time.sleep(0.2)
         self.assertLess(self.attack(begin, settings=struct.pack(">HI", 4, 0), reads=False), MOST)  # a window of 0
 
     def test_a_window_of_a_byte(self):
         """An answer that is taken a byte at a time is whole; one whose window never opens again ends in time."""
-        request = frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerMetadata")) + frame(DATA, END_STREAM, 1, message(b""))
+        request = (frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerMetadata"))
+                   + frame(DATA, END_STREAM, 1, message(b"")))
         with serving.Server(COMMAND, "--demo", "--receive-ms", "1000") as server:
             def connect(window):
                 s = socket.create_connection(("127.0.0.1", server.grpc), timeout=20)
@@ -233,11 +250,15 @@ class Http2Test(unittest.TestCase):
                 self.assertEqual(content(got), b"")
 
     def test_stops_with_clients_that_are_stuck(self):
-        """Some have sent a part of a message, others take no answer: the server waits a moment for them, not for the whole drain."""
+        """Some have sent a part of a message, others take no answer: the server waits a moment for them, not
+        for the whole drain."""
         with serving.Server(COMMAND, "--demo", "--drain-ms", "60000") as server:
             held = []
-            for said in (frame(HEADERS, END_HEADERS, 1, head()) + frame(DATA, 0, 1, bytes(3)), frame(HEADERS, END_HEADERS, 1, head()),
-                         frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerMetadata")) + frame(DATA, END_STREAM, 1, message(b"")),
+            for said in (frame(HEADERS, END_HEADERS, 1, head()) + frame(DATA, 0, 1, bytes(3)),
+                         frame(HEADERS, END_HEADERS, 1, head()),
+                         frame(HEADERS, END_HEADERS, 1,
+                               head("/inference.GRPCInferenceService/ServerMetadata"))
+                         + frame(DATA, END_STREAM, 1, message(b"")),
                          frame(HEADERS, END_HEADERS, 1, head(REFLECTION)), frame(HEADERS, 0, 1, head())):
                 held.append(socket.create_connection(("127.0.0.1", server.grpc), timeout=20))
                 held[-1].sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0)) + said)
@@ -253,7 +274,8 @@ class Http2Test(unittest.TestCase):
                 s.close()
 
     def test_deadlines_and_clients_that_are_gone(self):
-        """The server keeps a client's deadline by itself, and ends the calls of one that does not even answer a PING."""
+        """The server keeps a client's deadline by itself, and ends the calls of one that does not even answer a PING.
+        """
         with serving.Server(COMMAND, "--demo", "--receive-ms", "1000", "--idle-ms", "500") as server:
             def connect(headers):
                 s = socket.create_connection(("127.0.0.1", server.grpc), timeout=20)
@@ -277,13 +299,15 @@ class Http2Test(unittest.TestCase):
 
     def test_goodbye(self):
         """A client is told before the end, and what it asks until then is answered."""
-        with serving.Server(COMMAND, "--demo") as server, socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
+        with serving.Server(COMMAND, "--demo") as server, socket.create_connection(("127.0.0.1", server.grpc),
+                                                                                   timeout=20) as s:
             said = lambda kind: lambda data: any(k == kind for k, *_ in frames(data))
             s.sendall(PREFACE + frame(SETTINGS, 0, 0))
             receive(s, said(SETTINGS))
             server.process.send_signal(signal.SIGTERM)
             receive(s, said(GOAWAY))
-            s.sendall(frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive")) + frame(DATA, END_STREAM, 1, message(b"")))
+            s.sendall(frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive"))
+                      + frame(DATA, END_STREAM, 1, message(b"")))
             got = receive(s, lambda data: False)
             self.assertTrue(ends(got, 1))
             self.assertIn(GOAWAY, [kind for kind, *_ in frames(got)])
@@ -304,11 +328,15 @@ class Http2Test(unittest.TestCase):
     def test_connections_count_in_the_memory_for_requests(self):
         """Of 8 MiB one client may take 4: not many connections of gRPC or HTTP, and others are answered."""
         with serving.Server(COMMAND, "--demo", "--max-receiving-mib", "8") as server:
-            for port, greeting, bytes_of_one in ((server.grpc, PREFACE + frame(SETTINGS, 0, 0), 48 << 10), (server.http, b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n", 24 << 10)):
+            for port, greeting, bytes_of_one in ((server.grpc, PREFACE + frame(SETTINGS, 0, 0), 48 << 10),
+                                                 (server.http,
+                                                  b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n",
+                                                  24 << 10)):
                 with contextlib.ExitStack() as all_of_them:
                     served = 0
                     for _ in range(300):
-                        s = all_of_them.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20, source_address=("127.0.0.2", 0)))
+                        s = all_of_them.enter_context(socket.create_connection(
+                            ("127.0.0.1", port), timeout=20, source_address=("127.0.0.2", 0)))
                         with contextlib.suppress(OSError):
                             s.sendall(greeting)
                             said = s.recv(1 << 16)
@@ -319,12 +347,15 @@ class Http2Test(unittest.TestCase):
 
     def test_buffers_count_in_the_memory_for_requests(self):
         """Connections with a call each that send much at once: their buffers grow only where there is room."""
-        with serving.Server(COMMAND, "--demo", "--max-receiving-mib", "48") as server, contextlib.ExitStack() as all_of_them:
+        with serving.Server(COMMAND, "--demo", "--max-receiving-mib",
+                            "48") as server, contextlib.ExitStack() as all_of_them:
             ignored = frame(0x20, 0, 0, bytes(16000)) * 64
             for _ in range(400):
-                s = all_of_them.enter_context(socket.create_connection(("127.0.0.1", server.grpc), timeout=20, source_address=("127.0.0.2", 0)))
+                s = all_of_them.enter_context(socket.create_connection(("127.0.0.1", server.grpc), timeout=20,
+                                                                       source_address=("127.0.0.2", 0)))
                 with contextlib.suppress(OSError):  # one that is turned away
-                    s.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, head("/grpc.health.v1.Health/Watch")))
+                    s.sendall(PREFACE + frame(SETTINGS, 0, 0)
+                              + frame(HEADERS, END_HEADERS, 1, head("/grpc.health.v1.Health/Watch")))
                     for _ in range(3):
                         s.sendall(ignored)
             self.answers(server, 1)
@@ -334,11 +365,13 @@ class Http2Test(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = serving.make_certificate(folder)
             hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200)
-            with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--tls-certificate", certificate, "--tls-key", key,
+            with serving.limited(COMMAND, LIMIT) as script, serving.Server(
+                script, "--demo", "--tls-certificate", certificate, "--tls-key", key,
                                                                           "--receive-ms", "1000") as server:
                 held = []
                 for n in range(600):
-                    s = socket.create_connection(("127.0.0.1", server.http if n % 2 else server.grpc), source_address=("127.0.0.2", 0))
+                    s = socket.create_connection(("127.0.0.1", server.http if n % 2 else server.grpc),
+                                                 source_address=("127.0.0.2", 0))
                     s.sendall(hello[: n % len(hello)])
                     held.append(s)
                     if n % 3 == 0:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models that cannot be loaded, take long, come, go and are replaced; what the server says of itself meanwhile, and how it ends."""
+"""Models that cannot be loaded, take long, come, go and are replaced; what the server says of itself
+meanwhile, and how it ends."""
 
 import hashlib
 import http.client
@@ -37,8 +38,11 @@ def path_in(folder, *names):
 
 def grpc_health(port):
     with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
-        s.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, head("/grpc.health.v1.Health/Check")) + frame(DATA, END_STREAM, 1, message(b"")))
-        return b"".join(content for kind, _, stream, content in frames(receive(s, lambda data: ends(data, 1))) if (kind, stream) == (DATA, 1))[5:]
+        s.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1,
+                                                          head("/grpc.health.v1.Health/Check"))
+                  + frame(DATA, END_STREAM, 1, message(b"")))
+        return b"".join(content for kind, _, stream, content in frames(receive(
+            s, lambda data: ends(data, 1))) if (kind, stream) == (DATA, 1))[5:]
 
 
 class ModelsTest(unittest.TestCase):
@@ -77,7 +81,8 @@ class ModelsTest(unittest.TestCase):
             with serving.Server(COMMAND, "--models", folder, "--poll-ms", "20") as server:
                 serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
                 def children():
-                    return subprocess.run(["ps", "--ppid", str(server.process.pid), "-o", "pid="], capture_output=True, text=True).stdout.split()
+                    return subprocess.run(["ps", "--ppid", str(server.process.pid), "-o", "pid="],
+                                          capture_output=True, text=True).stdout.split()
                 self.wait_for(children)
                 os.kill(int(children()[0]), signal.SIGKILL)
                 self.wait_for(lambda: "killed" in self.reasons(server).get("slow", ""))
@@ -132,7 +137,8 @@ class ModelsTest(unittest.TestCase):
             with serving.Server(COMMAND, "--models", folder, *options) as server:
                 serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
                 statuses = []
-                load = threading.Thread(target=lambda: statuses.append(server.post("/v2/repository/models/slow/load", b"")[0]))
+                load = threading.Thread(
+                    target=lambda: statuses.append(server.post("/v2/repository/models/slow/load", b"")[0]))
                 load.start()
                 longest = 0
                 while load.is_alive():
@@ -143,8 +149,10 @@ class ModelsTest(unittest.TestCase):
                 load.join()
                 self.assertEqual(statuses, [503])
                 self.assertLess(longest, 2.5)  # 21 requests, beside a trial that takes all CPUs
-                large = json.dumps({"inputs": [{"name": "image", "shape": [3_000_000], "datatype": "INT8", "data": [0] * 3_000_000}]}).encode()
-                readers = [threading.Thread(target=lambda: statuses.append(server.post(INFER, large)[0])) for _ in range(4)]
+                large = json.dumps({"inputs": [{"name": "image", "shape": [3_000_000], "datatype": "INT8",
+                                                "data": [0] * 3_000_000}]}).encode()
+                readers = [threading.Thread(target=lambda: statuses.append(server.post(INFER, large)[0]))
+                           for _ in range(4)]
                 for r in readers:
                     r.start()
                 while any(r.is_alive() for r in readers):
@@ -152,7 +160,8 @@ class ModelsTest(unittest.TestCase):
                 self.assertEqual(statuses[1:], [400] * 4)
                 codes, expected = b"".join(c for c, _ in self.digits), b"".join(e for _, e in self.digits)
                 large = json.dumps({"id": "x" * 500, "unknown": [0] * 40_000, "inputs": [
-                    {"name": "image", "shape": [20, 8, 8, 1], "datatype": "INT8", "data": [c - 256 if c > 127 else c for c in codes]}]}).encode()
+                    {"name": "image", "shape": [20, 8, 8, 1], "datatype": "INT8",
+                     "data": [c - 256 if c > 127 else c for c in codes]}]}).encode()
                 answer = json.loads(server.post(INFER, large)[1])
                 self.assertEqual(bytes(v & 255 for v in answer["outputs"][0]["data"]), expected)
 
@@ -176,7 +185,8 @@ class ModelsTest(unittest.TestCase):
 
     def test_a_folder_that_is_empty_for_a_moment(self):
         for option, expected in (([], 200), (["--allow-empty"], 404)):
-            with serving.Folder("{}") as folder, serving.Server(COMMAND, "--models", folder, "--poll-ms", "0", *option) as server:
+            with serving.Folder("{}") as folder, serving.Server(COMMAND, "--models", folder, "--poll-ms", "0",
+                                                                *option) as server:
                 os.rename(path_in(folder, "digits"), folder + ".digits")
                 server.process.send_signal(signal.SIGHUP)
                 server.wait_for_line("reloaded")
@@ -213,7 +223,8 @@ class ModelsTest(unittest.TestCase):
 
     def test_check_and_digests(self):
         def check(folder):
-            done = subprocess.run([COMMAND, "serve", "--models", folder, "--check"], capture_output=True, text=True, timeout=120)
+            done = subprocess.run([COMMAND, "serve", "--models", folder, "--check"], capture_output=True,
+                                  text=True, timeout=120)
             return done.returncode, done.stdout
 
         digest = hashlib.sha256(digits_bytes()).hexdigest()
@@ -226,28 +237,36 @@ class ModelsTest(unittest.TestCase):
             serving.write(path_in(folder, "digits", "config.json"), '{"unknown": 1}')
             self.assertEqual(check(folder)[0], 1)
         with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(check(folder), (1, f"{folder}: has no model, allowed: NAME/VERSION/model.tflite, .onnx or .octet\n"))
-            done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--tls-certificate", folder, "--tls-key", folder],
+            self.assertEqual(check(folder),
+                             (1,
+                              f"{folder}: has no model, allowed: NAME/VERSION/model.tflite, .onnx or .octet\n"))
+            done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--tls-certificate", folder,
+                                   "--tls-key", folder],
                                   capture_output=True, text=True)
             self.assertIn(f"{folder}: cannot be read as a certificate (--tls-certificate) in PEM: ", done.stderr)
-        done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--http", "127.0.0.1:70000"], capture_output=True, text=True)
+        done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--http", "127.0.0.1:70000"],
+                              capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
         self.assertIn("0 to 65535", done.stderr)
 
     def test_digests_of_data_beside_the_model(self):
         weight = (serving.field(1, 1) + serving.field(2, 1) + serving.field(8, "w")
-                  + serving.field(13, serving.field(1, "location") + serving.field(2, "weights.data")) + serving.field(14, 1))
+                  + serving.field(13, serving.field(1, "location") + serving.field(2, "weights.data"))
+                  + serving.field(14, 1))
         graph = serving.node("Add", ["x", "w"], ["y"]) + serving.field(2, "g") + serving.field(5, weight)
         graph += serving.field(11, serving.float_tensor("x", 1)) + serving.field(12, serving.float_tensor("y", 1))
         data = struct.pack("<f", 3)
-        digests = {"model": hashlib.sha256(serving.model_file(graph)).hexdigest(), "weights.data": hashlib.sha256(data).hexdigest()}
-        for pinned, content, expected in ((digests, data, "good"), (digests, struct.pack("<f", 4), "weights.data: its SHA-256 is"),
+        digests = {"model": hashlib.sha256(serving.model_file(graph)).hexdigest(),
+                   "weights.data": hashlib.sha256(data).hexdigest()}
+        for pinned, content, expected in ((digests, data, "good"),
+                                          (digests, struct.pack("<f", 4), "weights.data: its SHA-256 is"),
                                           (digests["model"], data, "names no digest of it")):
             with tempfile.TemporaryDirectory() as folder:
                 serving.write(path_in(folder, "sum", "1", "model.onnx"), serving.model_file(graph))
                 serving.write(path_in(folder, "sum", "1", "weights.data"), content)
                 serving.write(path_in(folder, "sum", "config.json"), json.dumps({"sha256": pinned}))
-                done = subprocess.run([COMMAND, "serve", "--models", folder, "--check"], capture_output=True, text=True, timeout=120)
+                done = subprocess.run([COMMAND, "serve", "--models", folder, "--check"], capture_output=True,
+                                      text=True, timeout=120)
                 self.assertIn(expected, done.stdout)
                 self.assertEqual(done.returncode, expected != "good")
 
@@ -263,7 +282,8 @@ class ModelsTest(unittest.TestCase):
             with open(stored) as file:
                 found = json.load(file)
             self.assertEqual(found["conditions"]["sha256"], hashlib.sha256(digits_bytes()).hexdigest())
-            for sizes, expected in (([1, 3, 5], "batches of 1, 3, 5"), ([5, 3], "batches of 1"), (["x"], "batches of 1")):
+            for sizes, expected in (([1, 3, 5], "batches of 1, 3, 5"), ([5, 3], "batches of 1"),
+                                    (["x"], "batches of 1")):
                 found["findings"]["sizes"] = sizes
                 serving.write(stored, json.dumps(found))
                 with serving.Server(COMMAND, "--models", folder) as server:
@@ -292,8 +312,10 @@ class ModelsTest(unittest.TestCase):
             slow = path_in(folder, "digits.onnx")
             serving.write(slow, serving.slow_model())
             begin = time.monotonic()
-            for arguments, both in (((slow, slow), f"{slow} and {slow}"), (("--demo", slow), f"the one of --demo and {slow}")):
-                done = subprocess.run([COMMAND, "serve", *arguments, "--check"], capture_output=True, text=True, timeout=60)
+            for arguments, both in (((slow, slow), f"{slow} and {slow}"),
+                                    (("--demo", slow), f"the one of --demo and {slow}")):
+                done = subprocess.run([COMMAND, "serve", *arguments, "--check"], capture_output=True,
+                                      text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn(f"two models are called 'digits': {both}", done.stderr)
             self.assertLess(time.monotonic() - begin, 10)
@@ -304,18 +326,22 @@ class ModelsTest(unittest.TestCase):
             serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model(products=12, size=1200))
             with serving.Server(COMMAND, "--models", folder, "--workers", "8") as server:
                 took = int(re.search(r"loaded in (\d+) ms", "".join(server.lines))[1])
-                head = json.dumps({"inputs": [{"name": "x", "shape": [1200, 1200], "datatype": "FP32", "parameters": {"binary_data_size": 4 * 1200**2}}],
+                head = json.dumps({"inputs": [{"name": "x", "shape": [1200, 1200], "datatype": "FP32",
+                                               "parameters": {"binary_data_size": 4 * 1200**2}}],
                                    "parameters": {"binary_data_output": True}}).encode()
                 begin = time.monotonic()
-                self.assertEqual(server.post("/v2/models/slow/infer", head + bytes(4 * 1200**2), {"Inference-Header-Content-Length": str(len(head))})[0], 200)
+                self.assertEqual(server.post("/v2/models/slow/infer", head + bytes(4 * 1200**2),
+                                             {"Inference-Header-Content-Length": str(len(head))})[0], 200)
                 self.assertLess(took / 1000, 6 + 20 * (time.monotonic() - begin))
 
     def test_models_with_open_sizes_share_their_memory(self):
         """Six models, each of which may take a quarter of the memory for one size: together they take no more."""
         def rows(n):
             perm = serving.field(1, "perm") + serving.field(8, 1) + serving.field(8, 0) + serving.field(20, 7)
-            return serving.model_file(serving.node("Transpose", ["x"], ["t"], perm) + serving.node("MatMul", ["x", "t"], ["y"]) + serving.field(2, "g")
-                                      + serving.field(11, serving.float_tensor("x", "n", 2)) + serving.field(12, serving.float_tensor("y", "n", "n")))
+            return serving.model_file(serving.node("Transpose", ["x"], ["t"], perm)
+                                      + serving.node("MatMul", ["x", "t"], ["y"]) + serving.field(2, "g")
+                                      + serving.field(11, serving.float_tensor("x", "n", 2))
+                                      + serving.field(12, serving.float_tensor("y", "n", "n")))
 
         with tempfile.TemporaryDirectory() as folder, serving.limited(COMMAND, LIMIT) as script:
             for i in range(6):
@@ -324,9 +350,12 @@ class ModelsTest(unittest.TestCase):
             with serving.Server(script, "--models", folder) as server:
                 for i in range(18):
                     n = 5000 + i // 6
-                    head = json.dumps({"inputs": [{"name": "x", "shape": [n, 2], "datatype": "FP32", "parameters": {"binary_data_size": 8 * n}}],
-                                       "outputs": [{"name": "y", "parameters": {"classification": 1}}]}).encode()
-                    status, data, _ = server.post(f"/v2/models/rows{i % 6}/infer", head + bytes(8 * n), {"Inference-Header-Content-Length": str(len(head))})
+                    head = json.dumps({"inputs": [{"name": "x", "shape": [n, 2], "datatype": "FP32",
+                                                   "parameters": {"binary_data_size": 8 * n}}],
+                                       "outputs": [{"name": "y",
+                                                    "parameters": {"classification": 1}}]}).encode()
+                    status, data, _ = server.post(f"/v2/models/rows{i % 6}/infer", head + bytes(8 * n),
+                                                  {"Inference-Header-Content-Length": str(len(head))})
                     self.assertIn(status, (200, 503), data)
                 with open(f"/proc/{server.process.pid}/status") as file:
                     most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
@@ -334,7 +363,8 @@ class ModelsTest(unittest.TestCase):
                 self.assertEqual(server.get("/v2/health/ready")[0], 200)
 
     def test_no_request_is_lost_when_it_ends(self):
-        """Clients that keep connections, and clients that make new ones: each request has an answer, until nobody listens."""
+        """Clients that keep connections, and clients that make new ones: each request has an answer, until
+        nobody listens."""
         for _ in range(3):
             server = serving.Server(COMMAND, "--demo")
             lost, answers, over = [], [], threading.Event()
@@ -373,7 +403,8 @@ class ModelsTest(unittest.TestCase):
             self.assertLessEqual(set(answers), {200, 503})
 
     def test_clients_that_send_no_more_are_answered(self):
-        with serving.Server(COMMAND, "--demo") as server, socket.create_connection(("127.0.0.1", server.http), timeout=20) as s:
+        with serving.Server(COMMAND, "--demo") as server, socket.create_connection(("127.0.0.1", server.http),
+                                                                                   timeout=20) as s:
             body, headers = serving.binary_request(self.digits[0][0])
             head = "".join(f"{k}: {v}\r\n" for k, v in headers.items())
             s.sendall(f"POST {INFER} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{head}\r\n".encode() + body)

@@ -25,8 +25,8 @@ def free_port():
 
 
 class Server:
-    """`octet serve` on free ports. As a context it is ended by SIGTERM, and has to end in good order. With `is_loading`, it is not waited
-    for: ports are given, then."""
+    """`octet serve` on free ports. As a context it is ended by SIGTERM, and has to end in good order. With
+    `is_loading`, it is not waited for: ports are given, then."""
 
     def __init__(self, command, *arguments, http=0, grpc=0, metrics=0, env=None, is_loading=False):
         everywhere = ["--http", f"127.0.0.1:{http}", "--grpc", f"127.0.0.1:{grpc}", "--metrics", f"127.0.0.1:{metrics}"]
@@ -103,7 +103,8 @@ class Folder(tempfile.TemporaryDirectory):
     def __init__(self, config):
         super().__init__()
         os.makedirs(os.path.join(self.name, "digits", "1"))
-        shutil.copy(os.path.join(ROOT, "examples", "digits", "digits_int8.tflite"), os.path.join(self.name, "digits", "1", "model.tflite"))
+        shutil.copy(os.path.join(ROOT, "examples", "digits", "digits_int8.tflite"),
+                    os.path.join(self.name, "digits", "1", "model.tflite"))
         write(os.path.join(self.name, "digits", "config.json"), config)
 
 
@@ -130,7 +131,8 @@ def model_file(graph):
 
 
 def node(kind, inputs, outputs, *attributes):
-    return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(4, kind) + b"".join(field(5, a) for a in attributes))
+    return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(
+        4, kind) + b"".join(field(5, a) for a in attributes))
 
 
 def one_tensor(nodes, *dims):
@@ -182,8 +184,11 @@ def binary_request(codes):
 def make_certificate(folder, kind="ec"):
     """A new key and a certificate of it, put in place of the old ones as one."""
     paths = [os.path.join(folder, name) for name in ("c.pem", "k.pem")]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", kind, *(["-pkeyopt", "ec_paramgen_curve:prime256v1"] if kind == "ec" else []), "-nodes", "-keyout", paths[1] + "~",
-                    "-out", paths[0] + "~", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+    subprocess.run(["openssl", "req", "-x509", "-newkey", kind,
+                    *(["-pkeyopt", "ec_paramgen_curve:prime256v1"] if kind == "ec" else []), "-nodes",
+                    "-keyout", paths[1] + "~",
+                    "-out", paths[0] + "~", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost"],
                    check=True, capture_output=True)
     for path in paths:
         os.replace(path + "~", path)

@@ -19,8 +19,10 @@ Integers = Union[None, int, np.integer[Any], Sequence[int], Array]
 PostOps = Union[None, str, Sequence[Union[str, Sequence[Any]]]]
 
 _ATTRIBUTES = {name: name for name in (
-    "rule", "multiplier", "shift", "scale", "x_scale", "x1_scale", "w_scale", "y_scale", "x_zero_point", "x1_zero_point", "w_zero_point",
-    "x_multiplier", "x_shift", "x1_multiplier", "x1_shift", "w_multiplier", "w_shift", "zero_points", "post_ops")}
+    "rule", "multiplier", "shift", "scale", "x_scale", "x1_scale", "w_scale", "y_scale", "x_zero_point",
+    "x1_zero_point", "w_zero_point",
+    "x_multiplier", "x_shift", "x1_multiplier", "x1_shift", "w_multiplier", "w_shift", "zero_points",
+    "post_ops")}
 _ATTRIBUTES["zero_point"] = "y_zero_point"
 
 
@@ -98,7 +100,8 @@ def function_last(function: Any, *arrays: Any) -> Any:
 
 def sums(x: Any, bias: Any, dtype: Any, attributes: Dict[str, Any]) -> Any:
     """dtype of a product: integers without a rule, a scale or a post-op are added up exactly, in int32."""
-    if dtype is not None or attributes.get("rule") != "automatic" or set(attributes) - {"rule", "x_zero_point", "w_zero_point"}:
+    if (dtype is not None or attributes.get("rule") != "automatic" or set(attributes)
+        - {"rule", "x_zero_point", "w_zero_point"}):
         return dtype
     if np.asarray(x).dtype.kind not in "iu" or (bias is not None and np.asarray(bias).dtype.kind not in "iu"):
         return dtype
@@ -176,7 +179,8 @@ def padding_of(padding: Any, sides: int) -> Tuple[Tuple[int, ...], Tuple[int, ..
 def need_window(kernel: int, dilation: int, stride: int) -> None:
     """Raises ValueError for a window that has no elements or does not move."""
     if kernel < 1 or stride < 1 or dilation < 1:
-        who, value = next(pair for pair in (("kernel", kernel), ("stride", stride), ("dilation", dilation)) if pair[1] < 1)
+        who, value = next(pair for pair in (("kernel", kernel), ("stride", stride), ("dilation", dilation))
+                          if pair[1] < 1)
         raise ValueError(f"{who} is {value}, allowed: 1 or more")
 
 
@@ -185,7 +189,8 @@ def positions(size: int, padding: int, kernel: int, dilation: int, stride: int) 
     need_window(kernel, dilation, stride)
     extent = (kernel - 1) * dilation + 1
     if size + padding < extent:
-        raise ValueError(f"x has {size} elements and a padding of {padding} along a side, allowed: at least the {extent} of a window")
+        raise ValueError(f"x has {size} elements and a padding of {padding} along a side, allowed: at least "
+                         f"the {extent} of a window")
     return (size + padding - extent) // stride + 1
 
 
@@ -199,8 +204,10 @@ def floats(values: Any, who: str, shape: Tuple[int, ...]) -> Optional[Array]:
     return given
 
 
-def padded(padding: Any, sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Any:
-    """"same" and "valid" in numbers; with "same" a result has ceil(size / stride) positions, and the larger half of the padding is behind."""
+def padded(padding: Any, sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int],
+           dilation: Sequence[int]) -> Any:
+    """"same" and "valid" in numbers; with "same" a result has ceil(size / stride) positions, and the larger
+    half of the padding is behind."""
     if not isinstance(padding, str):
         return padding
     if padding.lower() == "valid":
@@ -209,5 +216,6 @@ def padded(padding: Any, sizes: Sequence[int], kernel: Sequence[int], stride: Se
         raise ValueError(f"padding is '{padding}', allowed: \"same\", \"valid\" or numbers")
     if min(stride) < 1:
         raise ValueError(f"stride is {min(stride)}, allowed: 1 or more")
-    totals = [max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0) for size, k, s, d in zip(sizes, kernel, stride, dilation)]
+    totals = [max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0) for size, k, s,
+              d in zip(sizes, kernel, stride, dilation)]
     return [(total // 2, total - total // 2) for total in totals]

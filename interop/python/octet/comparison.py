@@ -33,7 +33,8 @@ class Difference:
 
 
 class Comparison:
-    """What `compare` found: `equal`, `differences` in the order of execution, `missing` names. Printed, it is a report."""
+    """What `compare` found: `equal`, `differences` in the order of execution, `missing` names. Printed, it is a report.
+    """
 
     def __init__(self, compared: List[str], differences: List[Difference], missing: List[str]) -> None:
         self.compared, self.differences, self.missing = compared, differences, missing
@@ -54,8 +55,8 @@ class Comparison:
     def __str__(self) -> str:
         lines = [f"{len(self.compared)} tensors compared, {len(self.differences)} differ"]
         for d in self.differences:
-            lines.append(f"  node {d.number} ({d.op}), '{d.name}': {d.count} of {d.size} elements differ, first at {d.first}: "
-                         f"{d.ours} here, {d.theirs} there")
+            lines.append(f"  node {d.number} ({d.op}), '{d.name}': {d.count} of {d.size} elements differ, "
+                         f"first at {d.first}: {d.ours} here, {d.theirs} there")
             lines.append("    differences: " + ", ".join(f"{k:+g}: {v}" for k, v in d.histogram.items()))
         if self.missing:
             lines.append("  not in this network: " + ", ".join(self.missing))
@@ -70,7 +71,8 @@ class Comparison:
             bins = list(self.first.histogram)
             apart = min((b - a for a, b in zip(bins, bins[1:])), default=1)
             axes.bar(bins, list(self.first.histogram.values()), width=0.8 * apart)
-            axes.set(title=f"node {self.first.number} ({self.first.op}), '{self.first.name}'", xlabel="here - there", ylabel="elements",
+            axes.set(title=f"node {self.first.number} ({self.first.op}), '{self.first.name}'",
+                     xlabel="here - there", ylabel="elements",
                      xlim=(bins[0] - apart, bins[-1] + apart))
             if all(b == int(b) for b in bins) and len(bins) <= 16:
                 axes.set_xticks(bins)
@@ -83,9 +85,10 @@ class Comparison:
     def _repr_html_(self) -> str:
         rows = [(d.number, d.op, d.name, f"{d.count} of {d.size}", d.first, d.ours, d.theirs) for d in self.differences]
         parts = [f"<p>{html.escape(str(self).splitlines()[0])}</p>",
-                 html_table(("node", "operator", "tensor", "differ", "first at", "here", "there"), rows) if rows else ""]
-        parts += [f"<h3>node {d.number} ({html.escape(d.op)}), {html.escape(d.name)}: here - there</h3>{histogram_svg(d.histogram)}"
-                  for d in self.differences]
+                 html_table(("node", "operator", "tensor", "differ", "first at", "here", "there"), rows)
+                 if rows else ""]
+        parts += [f"<h3>node {d.number} ({html.escape(d.op)}), {html.escape(d.name)}: here - "
+                  f"there</h3>{histogram_svg(d.histogram)}" for d in self.differences]
         if self.missing:
             parts.append(f"<p>not in this network: {html.escape(', '.join(self.missing))}</p>")
         return "".join(parts)
@@ -115,9 +118,9 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
     """Compares a network with what another program computed from the same inputs.
 
     - net: the network
-    - expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the
-      outputs, as an ONNX Runtime session's `run` returns it. Floats that are expected where the network gives quantized values are
-      compared with what those stand for.
+    - expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a
+      sequence in the order of the outputs, as an ONNX Runtime session's `run` returns it. Floats that are
+      expected where the network gives quantized values are compared with what those stand for.
     - values: the inputs in their order; without any, those of the last call
     - tolerance: of floats, relative to the larger of 1 and the expected number
     - feeds: the inputs by name
@@ -131,7 +134,8 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
             raise TypeError(f"expected is {type(given).__name__}, allowed: arrays by name, or one for each output")
         arrays = [given] if isinstance(given, np.ndarray) else list(given)
         if len(arrays) != len(net.outputs):
-            raise ValueError(f"expected has {len(arrays)} arrays, allowed: one for each of the {len(net.outputs)} outputs")
+            raise ValueError(f"expected has {len(arrays)} arrays, allowed: one for each of the "
+                             f"{len(net.outputs)} outputs")
         expected = {info.name: array for info, array in zip(net.outputs, arrays)}
     for name in expected:
         text("a name in expected", name)
@@ -161,6 +165,7 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
         if differs.any():
             first = tuple(int(i) for i in np.argwhere(differs)[0])
             node = writers[name]
-            differences.append(Difference(name, node.op, node.number, int(differs.sum()), a.size, first, a[first], b[first],
+            differences.append(Difference(name, node.op, node.number, int(differs.sum()), a.size, first,
+                                          a[first], b[first],
                                           _histogram(a, b)))
     return Comparison(compared, differences, [n for n in expected if n not in ours])

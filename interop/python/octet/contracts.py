@@ -50,7 +50,8 @@ class LayerDifference:
 
 
 class RuleComparison:
-    """What `compare_rules` found: `layers[rule]` lists a difference per operator. Printed, it is a table; `plot` draws it."""
+    """What `compare_rules` found: `layers[rule]` lists a difference per operator. Printed, it is a table;
+    `plot` draws it."""
 
     def __init__(self, base: str, layers: Dict[str, List[LayerDifference]]) -> None:
         self.base, self.layers = base, layers
@@ -61,7 +62,8 @@ class RuleComparison:
         return list(self.layers)
 
     def __str__(self) -> str:
-        lines = [f"values that differ from rule {self.base}", f"{'node':>5}  " + "  ".join(f"{r:>22}" for r in self.rules) + "  operator"]
+        lines = [f"values that differ from rule {self.base}",
+                 f"{'node':>5}  " + "  ".join(f"{r:>22}" for r in self.rules) + "  operator"]
         for row in zip(*self.layers.values()):
             cells = "  ".join(f"{d.count:>9} {d.share:>6.2%} ±{d.largest:<4g}" for d in row)
             lines.append(f"{row[0].number:>5}  {cells}  {row[0].op}")
@@ -74,7 +76,8 @@ class RuleComparison:
         return html_page(f"Values that differ from rule {self.base}", self._repr_html_())
 
     def _repr_html_(self) -> str:
-        rows = [(row[0].number, row[0].op, row[0].name, *(f"{d.count} ({d.share:.2%}), at most {d.largest:g}" for d in row))
+        rows = [(row[0].number, row[0].op, row[0].name,
+                 *(f"{d.count} ({d.share:.2%}), at most {d.largest:g}" for d in row))
                 for row in zip(*self.layers.values())]
         return html_table(("node", "operator", "tensor", *self.rules), rows)
 
@@ -92,9 +95,11 @@ class RuleComparison:
         return axes
 
 
-def compare_rules(model: Model, *values: ArrayLike, rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"),
-                  base: str = "automatic", batch: int = 0, progress: bool = False, **feeds: ArrayLike) -> RuleComparison:
-    """Runs a network under several contracts and counts, operator by operator, the values that differ from those under `base`.
+def compare_rules(model: Model, *values: ArrayLike,
+                  rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"), base: str = "automatic",
+                  batch: int = 0, progress: bool = False, **feeds: ArrayLike) -> RuleComparison:
+    """Runs a network under several contracts and counts, operator by operator, the values that differ from
+    those under `base`.
 
     - model: a .tflite network, as `octet.Network` takes it
     - values: the inputs in their order, zeros by default

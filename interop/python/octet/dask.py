@@ -5,8 +5,8 @@
     scores = octet.dask.score("model.tflite", images)                  # a worker per core of this machine
     scores = octet.dask.score(net, images, client=Client("scheduler:8786"), progress=True)
 
-What batches, retries and moves the work is Dask's; that any worker may compute any part, once or again, with whatever instruction set, and
-give the same bytes, is Octet's.
+What batches, retries and moves the work is Dask's; that any worker may compute any part, once or again, with
+whatever instruction set, and give the same bytes, is Octet's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def _scored(name: str, part: Any, batch: int) -> List[Any]:
 
 def _for_workers(net: Any, batch: int) -> Network:
     """A network of one thread for parts of `batch` rows."""
-    made: Network = pickle.loads(pickle.dumps(net)) if isinstance(net, Network) else Network(net, threads=1, batch=batch)
+    made: Network = (pickle.loads(pickle.dumps(net)) if isinstance(net, Network)
+                     else Network(net, threads=1, batch=batch))
     sizes = [info.shape[0] if info.shape else 0 for info in made.inputs + made.outputs]
     if len(made.inputs) != 1:
         raise ValueError(f"the network has {len(made.inputs)} inputs, allowed: 1")
@@ -66,23 +67,25 @@ def _for_workers(net: Any, batch: int) -> Network:
     return made
 
 
-def score(net: Union[Network, str, bytes], array: Any, *, client: Optional[Client] = None, batch: int = 0, in_flight: int = 0,
-          progress: bool = False) -> Any:
-    """The network's outputs for every row of an array, computed by Dask's workers: one array, or a tuple for several outputs.
+def score(net: Union[Network, str, bytes], array: Any, *, client: Optional[Client] = None, batch: int = 0,
+          in_flight: int = 0, progress: bool = False) -> Any:
+    """The network's outputs for every row of an array, computed by Dask's workers: one array, or a tuple for
+    several outputs.
 
-    net: a network, or the path or bytes of a model, of one input. Workers run it on one thread each.
-    array: NumPy's, or whatever has `shape` and gives rows for a slice (np.memmap, zarr, h5py); it is read as the work proceeds.
-    client: of a Dask cluster; by default a cluster of one worker per core lives as long as the call.
-    batch: rows of a part; 0: the network's batch. Networks that find scales at run time (dynamic ones) find them for a part.
-    in_flight: parts that are on their way at once, which bounds memory; 0: two per worker's thread.
-    progress: a bar of tqdm, where that is installed.
+    net: a network, or the path or bytes of a model, of one input. Workers run it on one thread each. array:
+    NumPy's, or whatever has `shape` and gives rows for a slice (np.memmap, zarr, h5py); it is read as the
+    work proceeds. client: of a Dask cluster; by default a cluster of one worker per core lives as long as the
+    call. batch: rows of a part; 0: the network's batch. Networks that find scales at run time (dynamic ones)
+    find them for a part. in_flight: parts that are on their way at once, which bounds memory; 0: two per
+    worker's thread. progress: a bar of tqdm, where that is installed.
 
     A worker that dies is replaced by Dask, and its parts are computed again: the bytes are the same.
     """
     made = _for_workers(net, batch)
     rows = made.inputs[0].shape[0]
     if not array.shape or tuple(array.shape[1:]) != tuple(made.inputs[0].shape[1:]):
-        raise ValueError(f"array has shape {tuple(array.shape)}, allowed: (n, {', '.join(map(str, made.inputs[0].shape[1:]))})")
+        raise ValueError(f"array has shape {tuple(array.shape)}, allowed: (n, "
+                         f"{', '.join(map(str, made.inputs[0].shape[1:]))})")
     if client is not None:
         return _score(client, made, array, rows, in_flight, progress)
     with LocalCluster(threads_per_worker=1, processes=True, dashboard_address=None) as cluster, Client(cluster) as own:

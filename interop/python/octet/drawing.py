@@ -16,7 +16,8 @@ def pyplot() -> Any:
     try:
         from matplotlib import pyplot as plt
     except ImportError as e:
-        raise ImportError("plots need matplotlib, which is not installed (Debian: python3-matplotlib, pip: matplotlib)") from e
+        raise ImportError("plots need matplotlib, which is not installed (Debian: python3-matplotlib, pip: "
+                          "matplotlib)") from e
     return plt
 
 
@@ -24,7 +25,8 @@ def html_page(title: str, body: str) -> str:
     """A page that needs no other file."""
     style = ("body{font-family:sans-serif}td,th{padding:2px 8px;text-align:left}.n{text-align:right}"
              "td rect,.bars rect{fill:#36c}tr:nth-child(even){background:#f4f4f4}")
-    return f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style><h1>{html.escape(title)}</h1>{body}"
+    return (f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style>"
+            f"<h1>{html.escape(title)}</h1>{body}")
 
 
 def histogram_svg(histogram: Dict[float, int]) -> str:
@@ -33,8 +35,10 @@ def histogram_svg(histogram: Dict[float, int]) -> str:
     for i, (value, count) in enumerate(histogram.items()):
         x, h = step * i, max(1, height * count / most)
         bars.append(f"<rect x='{x + 8}' y='{height + 14 - h:.1f}' width='{step - 16}' height='{h:.1f}'/>"
-                    f"<text x='{x + step / 2}' y='{height + 10 - h:.1f}'>{count}</text><text x='{x + step / 2}' y='{height + 30}'>{value:+g}</text>")
-    return (f"<svg class='bars' xmlns='http://www.w3.org/2000/svg' width='{step * len(histogram)}' height='{height + 36}' "
+                    f"<text x='{x + step / 2}' y='{height + 10 - h:.1f}'>{count}</text><text "
+                    f"x='{x + step / 2}' y='{height + 30}'>{value:+g}</text>")
+    return (f"<svg class='bars' xmlns='http://www.w3.org/2000/svg' width='{step * len(histogram)}' "
+            f"height='{height + 36}' "
             f"font-family='sans-serif' font-size='11' text-anchor='middle'>{''.join(bars)}</svg>")
 
 
@@ -78,7 +82,8 @@ def _colour(share: float, largest: float) -> str:
 
 
 def graph_svg(nodes: Sequence[Node], seconds: Sequence[float]) -> str:
-    """The graph from top to bottom: a box per operator with its shape, time and share, the darker the longer it takes."""
+    """The graph from top to bottom: a box per operator with its shape, time and share, the darker the longer it takes.
+    """
     if not nodes:
         return "<svg xmlns='http://www.w3.org/2000/svg' width='10' height='10'></svg>"
     rows, edges = _rows(nodes)
@@ -86,7 +91,8 @@ def graph_svg(nodes: Sequence[Node], seconds: Sequence[float]) -> str:
     total, largest = sum(seconds) or 1.0, max(seconds) or 1.0
     width = max(x for x, _ in places) + _BOX + _GAP
     height = max(y for _, y in places) + _HEIGHT + _GAP
-    parts = [f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' font-family='sans-serif' font-size='11'>"]
+    parts = [f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
+             f"font-family='sans-serif' font-size='11'>"]
     for s, i in edges:
         x0, y0 = places[s][0] + _BOX / 2, places[s][1] + _HEIGHT
         x1, y1 = places[i][0] + _BOX / 2, places[i][1]
@@ -94,14 +100,17 @@ def graph_svg(nodes: Sequence[Node], seconds: Sequence[float]) -> str:
         if rows[i] - rows[s] > 1 and abs(x0 - x1) < _BOX / 2:
             aside = _BOX * 0.85
         bend = (y1 - y0) / 2 if aside else 14
-        parts.append(f"<path d='M{x0:.0f},{y0:.0f} C{x0 + aside:.0f},{y0 + bend:.0f} {x1 + aside:.0f},{y1 - bend:.0f} {x1:.0f},{y1:.0f}' "
-                     "fill='none' stroke='#888'/>")
+        parts.append(f"<path d='M{x0:.0f},{y0:.0f} C{x0 + aside:.0f},{y0 + bend:.0f} "
+                     f"{x1 + aside:.0f},{y1 - bend:.0f} {x1:.0f},{y1:.0f}' " "fill='none' stroke='#888'/>")
     for node, time, (x, y) in zip(nodes, seconds, places):
         op = node.op if len(node.op) <= 28 else node.op[:27] + "…"
         shape = "×".join(map(str, node.shape))
-        parts.append(f"<g><title>node {node.number}: {html.escape(node.op)}, {html.escape(node.implementation)}</title>"
-                     f"<rect x='{x:.0f}' y='{y:.0f}' width='{_BOX}' height='{_HEIGHT}' rx='5' fill='{_colour(time, largest)}' stroke='#555'/>"
-                     f"<text x='{x + 8:.0f}' y='{y + 18:.0f}' font-weight='bold'>{node.number}: {html.escape(op)}</text>"
-                     f"<text x='{x + 8:.0f}' y='{y + 36:.0f}'>{shape}</text>"
-                     f"<text x='{x + _BOX - 8:.0f}' y='{y + 36:.0f}' text-anchor='end'>{1e6 * time:.1f} µs, {time / total:.1%}</text></g>")
+        parts.append(f"<g><title>node {node.number}: {html.escape(node.op)}, "
+                     f"{html.escape(node.implementation)}</title>"
+                     f"<rect x='{x:.0f}' y='{y:.0f}' width='{_BOX}' height='{_HEIGHT}' rx='5' "
+                     f"fill='{_colour(time, largest)}' stroke='#555'/>"
+                     f"<text x='{x + 8:.0f}' y='{y + 18:.0f}' font-weight='bold'>{node.number}: "
+                     f"{html.escape(op)}</text>" f"<text x='{x + 8:.0f}' y='{y + 36:.0f}'>{shape}</text>"
+                     f"<text x='{x + _BOX - 8:.0f}' y='{y + 36:.0f}' text-anchor='end'>{1e6 * time:.1f} µs, "
+                     f"{time / total:.1%}</text></g>")
     return "".join(parts) + "</svg>"

@@ -30,8 +30,8 @@ class Excluded:
 
 
 class Match:
-    """What `match` found: `contracts`, names of those that agree with every result; none where the device has another arithmetic.
-    `equal` says that no input is known at which they differ. Printed, it is a report."""
+    """What `match` found: `contracts`, names of those that agree with every result; none where the device has
+    another arithmetic. `equal` says that no input is known at which they differ. Printed, it is a report."""
 
     def __init__(self, found: Dict[str, Any], text: str, probes: List[Array], outputs: Array) -> None:
         self.contracts: List[str] = list(dict.fromkeys(c["contract"] for c in found["consistent"]))
@@ -64,14 +64,15 @@ def _outputs(device: Callable[..., Any], probes: List[Array]) -> Array:
     return y if isinstance(y, np.ndarray) else np.asarray(y)
 
 
-def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device: Callable[..., Any], probes: int = 256) -> Match:
+def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device: Callable[..., Any],
+          probes: int = 256) -> Match:
     """Names the contracts of a device: calls it with inputs at which they differ and compares.
 
     - description: a dict as doc/match.md has it, or the path of a .json, .tflite or .onnx file with one operator.
-    - device: called with one array per input, a row for each probe; returns quantized values, a row for each row. A product also gets the
-      weights, which all rows share.
-    - probes: results of the first call, 16 to 1024. Where several contracts remain, the device is called again with inputs that
-      separate them, up to 1024 results in all.
+    - device: called with one array per input, a row for each probe; returns quantized values, a row for each
+      row. A product also gets the weights, which all rows share.
+    - probes: results of the first call, 16 to 1024. Where several contracts remain, the device is called
+      again with inputs that separate them, up to 1024 results in all.
 
     >>> from octet import match, requantize
     >>> def device(acc):

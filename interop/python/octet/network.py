@@ -6,7 +6,8 @@ from __future__ import annotations
 import errno
 import html
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol,
+                    Sequence, Tuple, Union)
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,7 +107,8 @@ def _dimensions(values: Any) -> Dict[str, int]:
 class Network(_octet.Network):
     """A network that runs.
 
-    - model: path of a .tflite or .onnx file or of a saved plan, the file's bytes (also a bytearray or a memoryview), or an onnx.ModelProto
+    - model: path of a .tflite or .onnx file or of a saved plan, the file's bytes (also a bytearray or a
+      memoryview), or an onnx.ModelProto
     - batch: first dimension of the inputs; 0: as in the file
     - threads: of this network; 0: as `octet.set_num_threads` says, 1: the calling thread alone
     - rule: of convolutions and matrix products, a name of `octet.rules()`; "automatic": the framework's own
@@ -115,17 +117,20 @@ class Network(_octet.Network):
     - dimensions: sizes of dimensions that the file names
     - progress: called with (done, what) while it loads; True: shows a bar of tqdm, where that is installed
     - memory_limit: bytes that weights and buffers may take; 0: no limit
-    - profile: the runtime whose bytes a .tflite network gives, a name of `octet.profiles()`; empty: the framework's default
-    - rows_alike: of an .onnx network: a row has the same bits alone as among others. ONNX Runtime sums up a single row times a matrix that
-      is computed, or dequantized, in an order of its own, and so does a network by default.
+    - profile: the runtime whose bytes a .tflite network gives, a name of `octet.profiles()`; empty: the
+      framework's default
+    - rows_alike: of an .onnx network: a row has the same bits alone as among others. ONNX Runtime sums up a
+      single row times a matrix that is computed, or dequantized, in an order of its own, and so does a
+      network by default.
 
-    Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``.
-    The result is one array, or a tuple where there are several outputs. A quantized input takes quantized values, or floats, which are
-    quantized with the model's scale as the framework does it; then quantized outputs are returned as floats, too. C-contiguous arrays of
-    the right type are not copied. Any number of threads may call one network at once.
+    Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``. The result is one
+    array, or a tuple where there are several outputs. A quantized input takes quantized values, or floats,
+    which are quantized with the model's scale as the framework does it; then quantized outputs are returned
+    as floats, too. C-contiguous arrays of the right type are not copied. Any number of threads may call one
+    network at once.
 
-    Axes that an .onnx file leaves open have the size of the arrays of each call. The plans of the last 16 sizes are kept. Other axes
-    are fixed until `resize` changes them.
+    Axes that an .onnx file leaves open have the size of the arrays of each call. The plans of the last 16
+    sizes are kept. Other axes are fixed until `resize` changes them.
     """
 
     def __init__(self, model: Model, *, batch: int = 0, threads: int = 0,
@@ -144,7 +149,8 @@ class Network(_octet.Network):
             raise ValueError(f"memory_limit is {memory_limit}, allowed: 0 (no limit) and above")
         rule, profile, fusion = text("rule", rule), text("profile", profile), flag("fusion", fusion)
         rows_alike = flag("rows_alike", rows_alike)
-        super().__init__(model, batch=integer("batch", batch), threads=threads, rule=rule, fusion=fusion, shapes=_shapes(shapes),
+        super().__init__(model, batch=integer("batch", batch), threads=threads, rule=rule, fusion=fusion,
+                         shapes=_shapes(shapes),
                          dimensions=_dimensions(dimensions),
                          progress=bar.report if bar else progress if callable(progress) else None,
                          memory_limit=memory_limit, profile=profile, rows_alike=rows_alike)
@@ -175,7 +181,8 @@ class Network(_octet.Network):
         """Its operators in the order of execution, with what each runs on."""
         return [Node(**node) for node in self._nodes]
 
-    def run(self, feeds: Union[ArrayLike, Mapping[str, ArrayLike]], outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
+    def run(self, feeds: Union[ArrayLike, Mapping[str, ArrayLike]],
+            outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
         """Runs it: outputs by name.
 
         - feeds: the inputs by name, or the array of an only input
@@ -184,7 +191,8 @@ class Network(_octet.Network):
         if not isinstance(feeds, Mapping):
             if len(self.inputs) != 1:
                 raise TypeError(f"feeds is no dict, and the network takes {len(self.inputs)} inputs: "
-                                f"run({{{', '.join(repr(info.name) + ': …' for info in self.inputs)}}}), or call the network")
+                                f"run({{{', '.join(repr(info.name) + ': …' for info in self.inputs)}}}), or "
+                                f"call the network")
             feeds = {self.inputs[0].name: feeds}
         return super().run({text("a name in feeds", name): value for name, value in feeds.items()},
                            [text("a name in outputs", name) for name in several("outputs", outputs, "names")])
@@ -197,7 +205,8 @@ class Network(_octet.Network):
         self.close()
 
     def trace(self, *values: ArrayLike, **feeds: ArrayLike) -> Dict[str, np.ndarray[Any, Any]]:
-        """Runs it: every tensor that an operator writes, by name. Fused operators write one; a network made with fusion=False shows all.
+        """Runs it: every tensor that an operator writes, by name. Fused operators write one; a network made
+        with fusion=False shows all.
 
         - values: the inputs in their order
         - feeds: the inputs by name; those that are not given are zero
@@ -205,8 +214,8 @@ class Network(_octet.Network):
         return self._trace(self._by_name(values, feeds))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes it with its packed weights and plans, for a start in milliseconds: `octet.Network(path)`, on machines with this
-        instruction set and with this version of the library. Keep the model.
+        """Writes it with its packed weights and plans, for a start in milliseconds: `octet.Network(path)`, on
+        machines with this instruction set and with this version of the library. Keep the model.
 
         - path: of the new file
         """
@@ -262,9 +271,11 @@ class Network(_octet.Network):
         return f"<octet.Network ({self.framework}): {self.inputs} -> {self.outputs}>"
 
     def _repr_html_(self) -> str:
-        rows = [(kind, info.name, info._sizes, info.dtype, *(("", "") if info.scale is None else (f"{info.scale:.6g}", info.zero_point)))
+        rows = [(kind, info.name, info._sizes, info.dtype,
+                 *(("", "") if info.scale is None else (f"{info.scale:.6g}", info.zero_point)))
                 for kind, infos in (("input", self.inputs), ("output", self.outputs)) for info in infos]
-        return f"<b>octet.Network</b> ({self.framework})" + html_table(("", "name", "shape", "dtype", "scale", "zero point"), rows)
+        return (f"<b>octet.Network</b> ({self.framework})"
+                + html_table(("", "name", "shape", "dtype", "scale", "zero point"), rows))
 
 
 def refused_nodes(model: Union[str, "os.PathLike[str]"]) -> List[Tuple[int, str]]:
@@ -297,7 +308,8 @@ def _need_file(path: Union[str, "os.PathLike[str]"]) -> None:
 
 
 def _path_or_bytes(model: Model) -> Union[str, bytes, "os.PathLike[str]"]:
-    """Whatever holds a model, as the compiled module takes it. A ModelProto of any version of protobuf serializes itself."""
+    """Whatever holds a model, as the compiled module takes it. A ModelProto of any version of protobuf
+    serializes itself."""
     if hasattr(model, "SerializeToString"):
         return bytes(model.SerializeToString())
     if isinstance(model, (bytearray, memoryview)):

@@ -5,7 +5,8 @@
     import octet.onnxruntime
     session = ort.InferenceSession("model.onnx", sess_options=octet.onnxruntime.session_options(threads=1))
 
-Octet computes the quantized parts of the model with the bytes of ONNX Runtime 1.30, ONNX Runtime's CPU provider the rest.
+Octet computes the quantized parts of the model with the bytes of ONNX Runtime 1.30, ONNX Runtime's CPU
+provider the rest.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def library_path() -> str:
         path = os.path.join(place, _LIBRARY)
         if os.path.exists(path):
             return os.path.realpath(path)
-    raise FileNotFoundError(f"{_LIBRARY} is neither in {here} nor beside Octet's libraries (Debian: liboctet-onnxruntime)")
+    raise FileNotFoundError(f"{_LIBRARY} is neither in {here} nor beside Octet's libraries (Debian: "
+                            f"liboctet-onnxruntime)")
 
 
 def register(name: str = "octet") -> None:
@@ -47,8 +49,10 @@ def register(name: str = "octet") -> None:
         onnxruntime.register_execution_provider_library(name, library_path())
 
 
-def session_options(options: Optional[Any] = None, *, threads: Optional[int] = None, claim: Optional[str] = None, log: Union[None, bool, int] = None,
-                    cache_dir: Union[None, str, "os.PathLike[str]"] = None, memory_limit: Optional[int] = None, minimum: Optional[int] = None,
+def session_options(options: Optional[Any] = None, *, threads: Optional[int] = None,
+                    claim: Optional[str] = None, log: Union[None, bool, int] = None,
+                    cache_dir: Union[None, str, "os.PathLike[str]"] = None,
+                    memory_limit: Optional[int] = None, minimum: Optional[int] = None,
                     profile: Optional[str] = None) -> Any:
     """Session options with the provider. None: the provider's default (doc/onnxruntime.md).
 
@@ -71,4 +75,5 @@ def session_options(options: Optional[Any] = None, *, threads: Optional[int] = N
 
 
 def _text(value: Any) -> str:
-    return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(int(value) if isinstance(value, bool) else value)
+    return (str(os.fspath(value)) if isinstance(value, os.PathLike)
+            else str(int(value) if isinstance(value, bool) else value))

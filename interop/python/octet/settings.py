@@ -33,7 +33,8 @@ def effective_isa() -> str:
 
 
 def set_max_cpu_isa(isa: str) -> None:
-    """Sets the highest instruction set for networks and operations that are made from now on. Results do not depend on it.
+    """Sets the highest instruction set for networks and operations that are made from now on. Results do not
+    depend on it.
 
     - isa: a name of `octet.available_isas()`, or "default"
     """

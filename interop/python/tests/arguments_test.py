@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures and their documentation, and what wrong arguments are told.
 
-Every public function has a signature with types, and a line of documentation for each parameter. Functions of octet.operations pass what
-the library's descriptions have. Messages name the argument, what was given and what is allowed.
+Every public function has a signature with types, and a line of documentation for each parameter. Functions of
+octet.operations pass what the library's descriptions have. Messages name the argument, what was given and
+what is allowed.
 """
 
 import inspect
@@ -47,14 +48,17 @@ class Signatures(unittest.TestCase):
         for name, function in functions():
             with self.subTest(name):
                 for parameter in parameters_of(function).values():
-                    self.assertNotIn(parameter.annotation, () if name.endswith((".plot", "Network.__call__")) else (inspect.Parameter.empty, "Any"))
+                    may_be_any = name.endswith((".plot", "Network.__call__"))
+                    self.assertNotIn(parameter.annotation,
+                                     () if may_be_any else (inspect.Parameter.empty, "Any"))
                 kinds = {p.kind for p in parameters_of(function).values()}
                 self.assertEqual(inspect.Parameter.VAR_KEYWORD in kinds, name in TAKE_INPUTS)
 
     def test_every_parameter_is_described(self):
         for name, function in functions():
             made_here = inspect.isclass(function) and function not in (octet.Network, octet.Weights)
-            for parameter in [] if made_here or name.endswith((".plot", "Network.profile")) else parameters_of(function):
+            is_listed = not made_here and not name.endswith((".plot", "Network.profile"))
+            for parameter in parameters_of(function) if is_listed else []:
                 with self.subTest(name, parameter=parameter):
                     self.assertRegex(function.__doc__ or "", rf"(?m)^\s*- {parameter}: ")
 
@@ -108,11 +112,13 @@ class Signatures(unittest.TestCase):
 
 
 # What no argument of an operation should be; what one of them may be anyway is not an error.
-NONSENSE = (None, float("nan"), float("inf"), -1, 0, 1 << 70, -(1 << 70), 1.5, "x", "", b"x", [], (), {}, [[]], [1, 2, 3, 4, 5, 6, 7], [None],
-            np.zeros((0,), np.float32), np.zeros((2, 0), np.int8), np.ones((1, 2), complex), np.array(["a"]), np.ones((2, 3), object),
+NONSENSE = (None, float("nan"), float("inf"), -1, 0, 1 << 70, -(1 << 70), 1.5, "x", "", b"x", [], (), {},
+            [[]], [1, 2, 3, 4, 5, 6, 7], [None],
+            np.zeros((0,), np.float32), np.zeros((2, 0), np.int8), np.ones((1, 2), complex), np.array(["a"]),
+            np.ones((2, 3), object),
             np.ones((1,) * 7, np.int8), object(), len, True, np.datetime64("2020"))
-FOREIGN = ("set_", "OCTET_ARG", "from_double", "num_threads_scope", "incompatible function arguments", "Unable to cast", "reshape", "memory::desc",
-           "negative dimensions", "truth value")
+FOREIGN = ("set_", "OCTET_ARG", "from_double", "num_threads_scope", "incompatible function arguments",
+           "Unable to cast", "reshape", "memory::desc", "negative dimensions", "truth value")
 
 
 class WrongArguments(unittest.TestCase):
@@ -125,9 +131,12 @@ class WrongArguments(unittest.TestCase):
 
     def test_nonsense_in_every_argument_of_every_operation(self):
         x, image, w = np.ones((2, 3), np.float32), np.ones((1, 2, 4, 4), np.int8), np.ones((2, 2, 1, 1), np.int8)
-        calls = dict(avg_pool2d=(image, 2), max_pool2d=(image, 2), conv2d=(image, w), conv_transpose2d=(image, w), linear=(w[:, :, 0, 0],) * 2,
-                     matmul=(w[:, :, 0, 0],) * 2, batch_norm=(x, np.ones(3), np.ones(3)), layer_norm=(x,), softmax=(x,), prelu=(x, 0.5),
-                     eltwise=(x, "tanh"), binary=(x, x, "add"), sum=([x, x],), concat=([x, x],), reduce=(x, "max"), resize=(image, 2),
+        calls = dict(avg_pool2d=(image, 2), max_pool2d=(image, 2), conv2d=(image, w),
+                     conv_transpose2d=(image, w), linear=(w[:, :, 0, 0],) * 2,
+                     matmul=(w[:, :, 0, 0],) * 2, batch_norm=(x, np.ones(3), np.ones(3)), layer_norm=(x,),
+                     softmax=(x,), prelu=(x, 0.5),
+                     eltwise=(x, "tanh"), binary=(x, x, "add"), sum=([x, x],), concat=([x, x],),
+                     reduce=(x, "max"), resize=(image, 2),
                      quantize=(x,), dequantize=(image,), requantize=(image,))
         for name, values in calls.items():
             for i, parameter in enumerate(parameters_of(getattr(octet, name))):
@@ -140,7 +149,8 @@ class WrongArguments(unittest.TestCase):
                     try:
                         getattr(octet, name)(*given, **named)
                     except (ValueError, TypeError, octet.UnsupportedError) as e:
-                        self.assertFalse([foreign for foreign in FOREIGN if foreign in str(e)], (name, parameter, nonsense, str(e)))
+                        self.assertFalse([foreign for foreign in FOREIGN if foreign in str(e)],
+                                         (name, parameter, nonsense, str(e)))
 
     def test_settings(self):
         for error, text, call in [
@@ -151,7 +161,8 @@ class WrongArguments(unittest.TestCase):
                 (ValueError, "'avx9'", lambda: octet.set_max_cpu_isa("avx9")),
                 (TypeError, "framework is None, allowed: a name", lambda: octet.supported_operators(None)),
                 (ValueError, "'torch'", lambda: octet.supported_operators("torch")),
-                (ValueError, "real is nan for rule tflite_2step, allowed: 0 <= M, finite", lambda: octet.quantize_multiplier(float("nan"))),
+                (ValueError, "real is nan for rule tflite_2step, allowed: 0 <= M, finite",
+                 lambda: octet.quantize_multiplier(float("nan"))),
                 (ValueError, "real is inf", lambda: octet.quantize_multiplier(float("inf"))),
                 (ValueError, "real is -1", lambda: octet.quantize_multiplier(-1)),
                 (TypeError, "real is None, allowed: a number", lambda: octet.quantize_multiplier(None)),
@@ -161,7 +172,8 @@ class WrongArguments(unittest.TestCase):
             self.refused(error, text, call)
 
     def test_networks(self):
-        pixels = np.fromfile(os.path.join(DIGITS, "digits_test.bin"), np.uint8, 360 * 64, offset=32).reshape(360, 1, 8, 8, 1)
+        pixels = np.fromfile(os.path.join(DIGITS, "digits_test.bin"), np.uint8, 360 * 64,
+                             offset=32).reshape(360, 1, 8, 8, 1)
         images = (8 * pixels.astype(int) - 128).astype(np.int8)
         net = octet.Network(MODEL)
         for error, text, call in [
@@ -174,46 +186,65 @@ class WrongArguments(unittest.TestCase):
                 (TypeError, "batch is 'two', allowed: an integer", lambda: octet.Network(MODEL, batch="two")),
                 (ValueError, "batch is 1180591620717411303424, allowed: an integer of 64 bits",
                  lambda: octet.Network(MODEL, batch=1 << 70)),
-                (ValueError, "threads is 1099511627776, allowed", lambda: octet.Network(MODEL, threads=1 << 40)),
-                (ValueError, "memory_limit is -1, allowed: 0 (no limit) and above", lambda: octet.Network(MODEL, memory_limit=-1)),
+                (ValueError, "threads is 1099511627776, allowed",
+                 lambda: octet.Network(MODEL, threads=1 << 40)),
+                (ValueError, "memory_limit is -1, allowed: 0 (no limit) and above",
+                 lambda: octet.Network(MODEL, memory_limit=-1)),
                 (TypeError, "rule is 3, allowed: a name", lambda: octet.Network(MODEL, rule=3)),
                 (TypeError, "shapes is [1, 8], allowed: a dict by name", lambda: net.resize(shapes=[1, 8])),
-                (TypeError, "shapes['image'] is '1x8x8x1', allowed: a list of integers", lambda: net.resize(shapes={"image": "1x8x8x1"})),
-                (TypeError, "dimensions['n'] is 1.5, allowed: an integer", lambda: net.resize(dimensions={"n": 1.5})),
-                (FileNotFoundError, "No such file or directory: '/no/such.tflite'", lambda: octet.Network("/no/such.tflite")),
+                (TypeError, "shapes['image'] is '1x8x8x1', allowed: a list of integers",
+                 lambda: net.resize(shapes={"image": "1x8x8x1"})),
+                (TypeError, "dimensions['n'] is 1.5, allowed: an integer",
+                 lambda: net.resize(dimensions={"n": 1.5})),
+                (FileNotFoundError, "No such file or directory: '/no/such.tflite'",
+                 lambda: octet.Network("/no/such.tflite")),
                 (FileNotFoundError, "/no/such", lambda: net.save("/no/such/plan.octet")),
                 (TypeError, "image is NoneType, allowed: an array of numbers", lambda: net(None)),
                 (TypeError, "image is str, allowed: an array of numbers", lambda: net("image")),
-                (ValueError, "expected has 0 arrays, allowed: one for each of the 1 outputs", lambda: octet.compare(net, [])),
+                (ValueError, "expected has 0 arrays, allowed: one for each of the 1 outputs",
+                 lambda: octet.compare(net, [])),
                 (TypeError, "expected['stem'] is float32, the network's is int8",
                  lambda: octet.compare(net, {"stem": np.zeros((1, 8, 8, 16), np.float32)}, images[0])),
-                (ValueError, "the network was not called before", lambda: octet.compare(octet.Network(MODEL), [images])),
+                (ValueError, "the network was not called before",
+                 lambda: octet.compare(octet.Network(MODEL), [images])),
                 (TypeError, "net is int, allowed: an octet.Network", lambda: octet.compare(3, 4, 5)),
-                (TypeError, "expected is int, allowed: arrays by name, or one for each output", lambda: octet.compare(net, 4, images[0])),
-                (TypeError, "tolerance is 'a', allowed: a number", lambda: octet.compare(net, {}, images[0], tolerance="a")),
+                (TypeError, "expected is int, allowed: arrays by name, or one for each output",
+                 lambda: octet.compare(net, 4, images[0])),
+                (TypeError, "tolerance is 'a', allowed: a number",
+                 lambda: octet.compare(net, {}, images[0], tolerance="a")),
                 (TypeError, "net is int, allowed: an octet.Network", lambda: octet.explain(3)),
                 (TypeError, "net is NoneType, allowed: an octet.Network", lambda: octet.profile(None)),
                 (TypeError, "repeat is 'a', allowed: an integer", lambda: net.profile(repeat="a")),
-                (TypeError, "rules is 'ort_f32', allowed: a list of names", lambda: octet.compare_rules(MODEL, rules="ort_f32")),
+                (TypeError, "rules is 'ort_f32', allowed: a list of names",
+                 lambda: octet.compare_rules(MODEL, rules="ort_f32")),
                 (TypeError, "description is int, allowed: a dict or a path", lambda: octet.match(3, len)),
                 (TypeError, "device is int, allowed: a function of arrays", lambda: octet.match({}, 3)),
                 (TypeError, "description has a object, allowed: texts, numbers, lists and dicts",
                  lambda: octet.match({"kind": object()}, len)),
                 (TypeError, "model is int, allowed: a path", lambda: octet.refused_nodes(3)),
-                (FileNotFoundError, "No such file or directory: '/no/such.tflite'", lambda: octet.refused_nodes("/no/such.tflite")),
+                (FileNotFoundError, "No such file or directory: '/no/such.tflite'",
+                 lambda: octet.refused_nodes("/no/such.tflite")),
                 (ValueError, "model is '', allowed: the name of a file", lambda: octet.refused_nodes("")),
                 (ValueError, "path is '', allowed: the name of a file", lambda: net.save("")),
                 (TypeError, "a name in feeds is 3, allowed: a name", lambda: net.run({3: images[0]})),
-                (TypeError, "outputs is 'probabilities', allowed: a list of names", lambda: net.run(images[0], "probabilities")),
+                (TypeError, "outputs is 'probabilities', allowed: a list of names",
+                 lambda: net.run(images[0], "probabilities")),
                 (TypeError, "outputs is None, allowed: a list of names", lambda: net.run(images[0], None)),
-                (TypeError, "progress is 3, allowed: None, True or a function", lambda: octet.Network(MODEL, progress=3)),
-                (TypeError, "fusion is None, allowed: True or False", lambda: octet.Network(MODEL, fusion=None)),
-                (TypeError, "a name in expected is 3, allowed: a name", lambda: octet.compare(net, {3: images[0]}, images[0])),
-                (ValueError, "tolerance is nan, allowed: 0 and above", lambda: octet.compare(net, {}, images[0], tolerance=float("nan"))),
-                (ValueError, "tolerance is -1.0, allowed: 0 and above", lambda: octet.compare(net, {}, images[0], tolerance=-1)),
-                (ValueError, "rules is empty, allowed: one name or more", lambda: octet.compare_rules(MODEL, rules=[])),
+                (TypeError, "progress is 3, allowed: None, True or a function",
+                 lambda: octet.Network(MODEL, progress=3)),
+                (TypeError, "fusion is None, allowed: True or False",
+                 lambda: octet.Network(MODEL, fusion=None)),
+                (TypeError, "a name in expected is 3, allowed: a name",
+                 lambda: octet.compare(net, {3: images[0]}, images[0])),
+                (ValueError, "tolerance is nan, allowed: 0 and above",
+                 lambda: octet.compare(net, {}, images[0], tolerance=float("nan"))),
+                (ValueError, "tolerance is -1.0, allowed: 0 and above",
+                 lambda: octet.compare(net, {}, images[0], tolerance=-1)),
+                (ValueError, "rules is empty, allowed: one name or more",
+                 lambda: octet.compare_rules(MODEL, rules=[])),
                 (ValueError, "probes is 1, allowed: 16 to 1024", lambda: octet.match({}, len, 1)),
-                (ValueError, "description has a number that is nan or infinite", lambda: octet.match({"scale": float("nan")}, len)),
+                (ValueError, "description has a number that is nan or infinite",
+                 lambda: octet.match({"scale": float("nan")}, len)),
                 (ValueError, "bytes: ", lambda: octet.Network(b"nothing")),
                 (ValueError, "best", lambda: octet.Network(b"", rule="best"))]:
             self.refused(error, text, call)
@@ -223,20 +254,31 @@ class WrongArguments(unittest.TestCase):
         for error, text, call in [
                 (octet.UnsupportedError, "convolution: x has type int16, implemented: uint8, int8, float32",
                  lambda: octet.conv2d(x.astype(np.int16), x)),
-                (octet.UnsupportedError, "weights has type float32, implemented: int8, uint8", lambda: octet.conv2d(x, w)),
+                (octet.UnsupportedError, "weights has type float32, implemented: int8, uint8",
+                 lambda: octet.conv2d(x, w)),
                 (TypeError, "rule is 3, allowed: a name", lambda: octet.quantize(x, scale=1.0, rule=3)),
                 (TypeError, "x is NoneType, allowed: an array of numbers", lambda: octet.softmax(None)),
-                (TypeError, "y is NoneType, allowed: an array of numbers", lambda: octet.binary(x, None, "add")),
-                (ValueError, "x_scale: scale 0 is nan, allowed: finite", lambda: octet.conv2d(x, x, x_scale=float("nan"), rule="ort_f32")),
+                (TypeError, "y is NoneType, allowed: an array of numbers",
+                 lambda: octet.binary(x, None, "add")),
+                (ValueError, "x_scale: scale 0 is nan, allowed: finite",
+                 lambda: octet.conv2d(x, x, x_scale=float("nan"), rule="ort_f32")),
                 (ValueError, "3 values of zero_point", lambda: octet.max_pool2d(x, 2, zero_point=[1, 2, 3])),
-                (ValueError, "post_ops: function 'nosuch' is unknown, allowed: relu", lambda: octet.eltwise(x, "relu", post_ops="nosuch")),
-                (ValueError, "bias has 7 dimensions, allowed: 1", lambda: octet.conv2d(x, x, np.ones((1,) * 7, np.int32))),
-                (ValueError, "x has 7 dimensions, allowed: up to 6", lambda: octet.eltwise(np.ones((1,) * 7, np.int8), "relu")),
-                (ValueError, "stride is 1180591620717411303424, allowed: integers up to 1073741824", lambda: octet.conv2d(x, x, stride=1 << 70)),
-                (ValueError, "stride is -1, allowed: 1 or more", lambda: octet.conv_transpose2d(x, x[:, :, :1, :1], stride=-1)),
-                (TypeError, "kernel is b'x', allowed: an integer, or one per side", lambda: octet.max_pool2d(x, b"x")),
-                (TypeError, "keep_dims is 1, allowed: True or False", lambda: octet.reduce(x, "sum", keep_dims=1)),
-                (ValueError, "scale has 2 values, allowed: 1, or one per index of `axis`", lambda: octet.requantize(x, scale=[1, 2])),
+                (ValueError, "post_ops: function 'nosuch' is unknown, allowed: relu",
+                 lambda: octet.eltwise(x, "relu", post_ops="nosuch")),
+                (ValueError, "bias has 7 dimensions, allowed: 1",
+                 lambda: octet.conv2d(x, x, np.ones((1,) * 7, np.int32))),
+                (ValueError, "x has 7 dimensions, allowed: up to 6",
+                 lambda: octet.eltwise(np.ones((1,) * 7, np.int8), "relu")),
+                (ValueError, "stride is 1180591620717411303424, allowed: integers up to 1073741824",
+                 lambda: octet.conv2d(x, x, stride=1 << 70)),
+                (ValueError, "stride is -1, allowed: 1 or more",
+                 lambda: octet.conv_transpose2d(x, x[:, :, :1, :1], stride=-1)),
+                (TypeError, "kernel is b'x', allowed: an integer, or one per side",
+                 lambda: octet.max_pool2d(x, b"x")),
+                (TypeError, "keep_dims is 1, allowed: True or False",
+                 lambda: octet.reduce(x, "sum", keep_dims=1)),
+                (ValueError, "scale has 2 values, allowed: 1, or one per index of `axis`",
+                 lambda: octet.requantize(x, scale=[1, 2])),
                 (TypeError, "rule is None, allowed: a name", lambda: octet.layer_norm(x, rule=None)),
                 (ValueError, "axis is (), allowed: None for all", lambda: octet.reduce(x, "sum", ()))]:
             self.refused(error, text, call)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""octet.dask on a local cluster of four workers with one thread each: one is killed on the way, and the bytes are those of one process."""
+"""octet.dask on a local cluster of four workers with one thread each: one is killed on the way, and the bytes
+are those of one process."""
 
 import os
 import signal
@@ -25,7 +26,8 @@ class Rows:
     """An array that is read part by part, counts how far reading is, and calls `at` there."""
 
     def __init__(self, array, calls=()):
-        self.array, self.shape, self.calls, self.read, self.most_ahead, self.done = array, array.shape, dict(calls), 0, 0, 0
+        self.array, self.shape, self.calls = array, array.shape, dict(calls)
+        self.read, self.most_ahead, self.done = 0, 0, 0
 
     def __getitem__(self, rows):
         self.read = max(self.read, rows.stop)
@@ -37,7 +39,8 @@ class Rows:
 class Scores(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = distributed.LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
+        cls.cluster = distributed.LocalCluster(n_workers=4, threads_per_worker=1, processes=True,
+                                               dashboard_address=None, silence_logs=50)
         cls.client = distributed.Client(cls.cluster)
         cls.images = np.random.default_rng(1).integers(-128, 128, (4003, 8, 8, 1), np.int8)
         cls.expected = octet.Network(DIGITS, batch=4003)(cls.images)
@@ -63,7 +66,8 @@ class Scores(unittest.TestCase):
     def test_batches_and_networks(self):
         net = octet.Network(DIGITS)
         np.testing.assert_array_equal(octet.dask.score(net, self.images[:50], client=self.client), self.expected[:50])
-        np.testing.assert_array_equal(octet.dask.score(net, self.images[:50], client=self.client, batch=64), self.expected[:50])
+        np.testing.assert_array_equal(octet.dask.score(net, self.images[:50], client=self.client, batch=64),
+                                      self.expected[:50])
         self.assertEqual(octet.dask.score(net, self.images[:0], client=self.client).shape, (0, 10))
 
     def test_memory_is_bounded(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""octet.match asks libraries that are here, PyTorch's two engines and ONNX Runtime among them, and roundings that nobody has. The right
-contract must be named, and no wrong one: a contract that stays has to agree with the device on inputs that were never proposed.
+"""octet.match asks libraries that are here, PyTorch's two engines and ONNX Runtime among them, and roundings
+that nobody has. The right contract must be named, and no wrong one: a contract that stays has to agree with
+the device on inputs that were never proposed.
 
     match_test.py            what libraries miss is said, not failed
 """
@@ -30,7 +31,8 @@ except ImportError:
 
 def has_onnxruntime():
     try:
-        return onnx is not None and subprocess.run(["node", "-e", "require('onnxruntime-node')"], capture_output=True).returncode == 0
+        return (onnx is not None and subprocess.run(["node", "-e", "require('onnxruntime-node')"],
+                                                    capture_output=True).returncode == 0)
     except FileNotFoundError:
         return False
 
@@ -66,7 +68,8 @@ class OnnxRuntime:
             [helper.make_tensor_value_info(n, kind[str(a.dtype)], a.shape) for n, a in feeds.items()],
             [helper.make_tensor_value_info("y", kind[str(self.output)], None)],
             [numpy_helper.from_array(np.asarray(v), n) for n, v in self.constants.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13),
+                                                        helper.make_opsetid("com.microsoft", 1)])
         model.ir_version = 8
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "one.onnx")
@@ -74,7 +77,8 @@ class OnnxRuntime:
             request = {"model": path, "feeds": {n: {"type": str(a.dtype), "dims": list(a.shape),
                                                    "data": base64.b64encode(np.ascontiguousarray(a).tobytes()).decode()}
                                                 for n, a in feeds.items()}}
-            done = subprocess.run(["node", "-e", RUN_ONNX], input=json.dumps(request).encode(), capture_output=True, check=True)
+            done = subprocess.run(["node", "-e", RUN_ONNX], input=json.dumps(request).encode(),
+                                  capture_output=True, check=True)
         return np.frombuffer(base64.b64decode(done.stdout), self.output).reshape(rows, -1)
 
 
@@ -97,14 +101,16 @@ class MatchTest(unittest.TestCase):
         scales = [(0.5, 0.125, 1.0, 1), (0.02, 0.01, 0.05, 7), (0.25, 0.25, 0.5, -3)]
         roundings = {
             "ort_f32": lambda x: np.rint(x), "qnnpack_avgpool": lambda x: np.trunc(x + np.copysign(0.5, x)),
-            "tflite_1step": lambda x: np.floor(x + 0.5), "": lambda x: np.floor(x), "ties down": lambda x: np.ceil(x - 0.5),
+            "tflite_1step": lambda x: np.floor(x + 0.5), "": lambda x: np.floor(x),
+            "ties down": lambda x: np.ceil(x - 0.5),
         }
         for s_x, s_w, s_y, z in scales:
             factor = float(np.float32(s_x)) * float(np.float32(s_w)) / float(np.float32(s_y))
             for name, rounding in roundings.items():
                 def device(acc):
                     return np.clip(rounding(acc * factor) + z, -128, 127).astype(np.int8)
-                description = {"kind": "requantize", "inputs": [operand("s8", s_x), operand("s8", s_w)], "output": operand("s8", s_y, z)}
+                description = {"kind": "requantize", "inputs": [operand("s8", s_x), operand("s8", s_w)],
+                               "output": operand("s8", s_y, z)}
                 if name == "ties down" and s_x == 0.02:
                     continue  # it has no ties, so every rounding to the nearest is the same
                 self.check(description, device, [name] if name in octet.rules() else [])
@@ -114,7 +120,9 @@ class MatchTest(unittest.TestCase):
         factors = (np.float32(0.5) * scales / np.float32(1.0)).astype(np.float64)
         description = {"kind": "requantize", "inputs": [operand("s8", 0.5), {"type": "s8", "scale": scales.tolist()}],
                        "output": operand("s8", 1.0, 1)}
-        found = self.check(description, lambda acc: np.clip(np.rint(acc * factors) + 1, -128, 127).astype(np.int8), ["ort_f32"])
+        found = self.check(description,
+                           lambda acc: np.clip(np.rint(acc * factors) + 1, -128, 127).astype(np.int8),
+                           ["ort_f32"])
         self.assertEqual(found.probes[0].shape[1], 4)
         self.assertNotIn("f32", found.contracts)
         wrong = factors * [1, 1, 1, 1.01]  # one channel's factor is nobody's
@@ -131,7 +139,8 @@ class MatchTest(unittest.TestCase):
                 assert d.dtype == np.float64
                 d += np.int8(z)
                 return np.clip(np.rint(d), -128, 127).astype(np.int8)
-            description = {"kind": "product", "inputs": [operand("s8", s_x), operand("s8", s_w)], "output": operand("s8", s_y, z)}
+            description = {"kind": "product", "inputs": [operand("s8", s_x), operand("s8", s_w)],
+                           "output": operand("s8", s_y, z)}
             found = self.check(description, device, ["onnx_f64"])
             if s_x != 0.02:  # ties: rules that round before an odd zero point are told apart
                 self.assertFalse({"ort_f32", "f64_scale"} & set(found.contracts), found)
@@ -142,7 +151,8 @@ class MatchTest(unittest.TestCase):
             np.testing.assert_array_equal(ours, device(x, w))
 
     def test_first_difference_and_refusals(self):
-        description = {"kind": "requantize", "inputs": [operand("s8", 0.5), operand("s8", 0.5)], "output": operand("s8", 1, 1)}
+        description = {"kind": "requantize", "inputs": [operand("s8", 0.5), operand("s8", 0.5)],
+                       "output": operand("s8", 1, 1)}
         description["output"]["scale"] = np.float32(1)  # NumPy's numbers are numbers
         found = octet.match(description, lambda acc: np.clip(np.rint(acc * 0.25) + 1, -128, 127).astype(np.int8))
         e = next(e for e in found.excluded if e.contract == "tflite_2step")
@@ -167,7 +177,8 @@ class MatchTest(unittest.TestCase):
             if engine not in torch.backends.quantized.supported_engines:
                 continue
             torch.backends.quantized.engine = engine
-            for s_x, z_x, s_w, s_y, z_y in [(0.5, 128, 0.125, 1.0, 129), (0.02, 100, 0.01, 0.05, 3), (0.25, 0, 0.5, 1.0, 101)]:
+            for s_x, z_x, s_w, s_y, z_y in [(0.5, 128, 0.125, 1.0, 129), (0.02, 100, 0.01, 0.05, 3),
+                                            (0.25, 0, 0.5, 1.0, 101)]:
                 s_x, s_w, s_y = (float(np.float32(s)) for s in (s_x, s_w, s_y))
 
                 def device(x, weights):
@@ -175,7 +186,8 @@ class MatchTest(unittest.TestCase):
                     wq = torch._make_per_tensor_quantized_tensor(torch.from_numpy(weights), s_w, 0)
                     packed = torch.ops.quantized.linear_prepack(wq, None)
                     return torch.ops.quantized.linear(xq, packed, s_y, z_y).int_repr().numpy()
-                description = {"kind": "product", "inputs": [operand("u8", s_x, z_x), operand("s8", s_w)], "output": operand("u8", s_y, z_y)}
+                description = {"kind": "product", "inputs": [operand("u8", s_x, z_x), operand("s8", s_w)],
+                               "output": operand("u8", s_y, z_y)}
                 self.check(description, device, names)
 
     @unittest.skipIf(torch is None, "PyTorch is not here")
@@ -187,20 +199,24 @@ class MatchTest(unittest.TestCase):
             if engine not in torch.backends.quantized.supported_engines:
                 continue
             torch.backends.quantized.engine = engine
-            for kind, s_x, z_x, s_z, z_z, s_y, z_y in [("add", 0.5, 128, 0.25, 100, 1.0, 129), ("add", 0.02, 100, 0.01, 0, 0.05, 3),
-                                                       ("mul", 0.5, 128, 0.25, 100, 2.0, 129), ("mul", 0.02, 100, 0.01, 7, 0.003, 3)]:
+            for kind, s_x, z_x, s_z, z_z, s_y, z_y in [("add", 0.5, 128, 0.25, 100, 1.0, 129),
+                                                       ("add", 0.02, 100, 0.01, 0, 0.05, 3),
+                                                       ("mul", 0.5, 128, 0.25, 100, 2.0, 129),
+                                                       ("mul", 0.02, 100, 0.01, 7, 0.003, 3)]:
                 s_x, s_z, s_y = (float(np.float32(s)) for s in (s_x, s_z, s_y))
 
                 def device(x, y):
                     a = torch._make_per_tensor_quantized_tensor(torch.from_numpy(x), s_x, z_x)
                     b = torch._make_per_tensor_quantized_tensor(torch.from_numpy(y), s_z, z_z)
                     return getattr(torch.ops.quantized, kind)(a, b, s_y, z_y).int_repr().numpy()
-                description = {"kind": kind, "inputs": [operand("u8", s_x, z_x), operand("u8", s_z, z_z)], "output": operand("u8", s_y, z_y)}
+                description = {"kind": kind, "inputs": [operand("u8", s_x, z_x), operand("u8", s_z, z_z)],
+                               "output": operand("u8", s_y, z_y)}
                 found = octet.match(description, device, probes=512)
                 self.assertLessEqual(found.results, 1024)
                 theirs = device(np.ascontiguousarray(every[:, 0]), np.ascontiguousarray(every[:, 1]))
                 for name in set(found.contracts) & set(octet.rules()):
-                    ours = octet.binary(every[:, 0], every[:, 1], kind, rule=name, x_scale=s_x, x1_scale=s_z, y_scale=s_y,
+                    ours = octet.binary(every[:, 0], every[:, 1], kind, rule=name, x_scale=s_x, x1_scale=s_z,
+                                        y_scale=s_y,
                                         x_zero_point=z_x, x1_zero_point=z_z, zero_point=z_y, dtype="uint8")
                     np.testing.assert_array_equal(ours, theirs, f"a false name: {name}, {engine}, {description}")
                     named += 1
@@ -215,26 +231,32 @@ class MatchTest(unittest.TestCase):
 
             def product(x, weights):
                 run = OnnxRuntime("QLinearMatMul", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"],
-                                  {"xs": f(s_x), "xz": t(z_x), "w": weights.T.copy(), "ws": f(s_w), "wz": np.int8(0), "ys": f(s_y), "yz": t(z_y)}, kind)
+                                  {"xs": f(s_x), "xz": t(z_x), "w": weights.T.copy(), "ws": f(s_w),
+                                   "wz": np.int8(0), "ys": f(s_y), "yz": t(z_y)}, kind)
                 return run(x=x)
-            self.check({"kind": "product", "inputs": [operand(short, s_x, z_x), operand("s8", s_w)], "output": operand(short, s_y, z_y)},
+            self.check({"kind": "product", "inputs": [operand(short, s_x, z_x), operand("s8", s_w)],
+                        "output": operand(short, s_y, z_y)},
                        product, ["ort_f32"])
             both = {"xs": f(s_x), "xz": t(z_x), "zs": f(s_w), "zz": t(0), "ys": f(s_y), "yz": t(z_y)}
             order = ["x", "xs", "xz", "z", "zs", "zz", "ys", "yz"]
             for name in ("add", "mul"):
                 def pair(x, y):
                     return OnnxRuntime("QLinear" + name.title(), order, both, kind, "com.microsoft")(x=x, z=y)[:, 0]
-                self.check({"kind": name, "inputs": [operand(short, s_x, z_x), operand(short, s_w)], "output": operand(short, s_y, z_y)},
+                self.check({"kind": name, "inputs": [operand(short, s_x, z_x), operand(short, s_w)],
+                            "output": operand(short, s_y, z_y)},
                            pair, ["ort-1.30"])
 
             def quantize(x):
                 return OnnxRuntime("QuantizeLinear", ["x", "ys", "yz"], {"ys": f(s_y), "yz": t(z_y)}, kind)(x=x)[:, 0]
-            self.check({"kind": "quantize", "inputs": [{"type": "f32"}], "output": operand(short, s_y, z_y)}, quantize, ["ort-1.30"])
+            self.check({"kind": "quantize", "inputs": [{"type": "f32"}], "output": operand(short, s_y, z_y)},
+                       quantize, ["ort-1.30"])
 
             def leaky(x):
-                return OnnxRuntime("QLinearLeakyRelu", ["x", "xs", "xz", "ys", "yz"], {k: both[k] for k in ("xs", "xz", "ys", "yz")}, kind,
+                return OnnxRuntime("QLinearLeakyRelu", ["x", "xs", "xz", "ys", "yz"],
+                                   {k: both[k] for k in ("xs", "xz", "ys", "yz")}, kind,
                                    "com.microsoft", alpha=0.1)(x=x)[:, 0]
-            self.check({"kind": "leaky_relu", "alpha": 0.1, "inputs": [operand(short, s_x, z_x)], "output": operand(short, s_y, z_y)},
+            self.check({"kind": "leaky_relu", "alpha": 0.1, "inputs": [operand(short, s_x, z_x)],
+                        "output": operand(short, s_y, z_y)},
                        leaky, ["ort-1.30"], most=256)
 
 

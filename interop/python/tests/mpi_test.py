@@ -37,7 +37,8 @@ def main():
             bias = None
             if random.integers(3):
                 is_real = rule in ("f32_v3", "f32") and random.integers(2)
-                bias = random.normal(size=n).astype(np.float32) if is_real else random.integers(-5000, 5000, n, np.int32)
+                bias = (random.normal(size=n).astype(np.float32) if is_real
+                        else random.integers(-5000, 5000, n, np.int32))
             words = dict(factors(rule, random, n), rule=rule, dtype="int8", x_zero_point=int(random.integers(-3, 9)))
             if rule != "none":
                 words["zero_point"] = int(random.integers(-9, 9))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every primitive of the C++ API has a function in Python, which gives what a formula written out here gives.
 
-The formulas are those of the headers in include/octet, in NumPy, with each rounding where the header has it. Sizes: one element, vectors and
-their tails (1, 63, 65, 130 channels); arrays that are views, in several orders.
+The formulas are those of the headers in include/octet, in NumPy, with each rounding where the header has it.
+Sizes: one element, vectors and their tails (1, 63, 65, 130 channels); arrays that are views, in several
+orders.
 """
 
 import glob
@@ -27,19 +28,25 @@ f32 = np.float32
 
 # One call of each function; `Completeness` sees which primitives they run.
 CALLS = """
-x, image, line, volume = np.ones((2, 3), f), np.ones((1, 2, 4, 4), c), np.ones((1, 2, 4), c), np.ones((1, 2, 4, 4, 4), c)
+x, image = np.ones((2, 3), f), np.ones((1, 2, 4, 4), c)
+line, volume = np.ones((1, 2, 4), c), np.ones((1, 2, 4, 4, 4), c)
 w = lambda sides: np.ones((2, 2) + (1,) * sides, c)
 calls = dict(
-    avg_pool1d=lambda: octet.avg_pool1d(line, 2), avg_pool2d=lambda: octet.avg_pool2d(image, 2), avg_pool3d=lambda: octet.avg_pool3d(volume, 2),
-    max_pool1d=lambda: octet.max_pool1d(line, 2), max_pool2d=lambda: octet.max_pool2d(image, 2), max_pool3d=lambda: octet.max_pool3d(volume, 2),
-    conv1d=lambda: octet.conv1d(line, w(1)), conv2d=lambda: octet.conv2d(image, w(2)), conv3d=lambda: octet.conv3d(volume, w(3)),
-    conv_transpose1d=lambda: octet.conv_transpose1d(line, w(1)), conv_transpose2d=lambda: octet.conv_transpose2d(image, w(2)),
+    avg_pool1d=lambda: octet.avg_pool1d(line, 2), avg_pool2d=lambda: octet.avg_pool2d(image, 2),
+    avg_pool3d=lambda: octet.avg_pool3d(volume, 2),
+    max_pool1d=lambda: octet.max_pool1d(line, 2), max_pool2d=lambda: octet.max_pool2d(image, 2),
+    max_pool3d=lambda: octet.max_pool3d(volume, 2),
+    conv1d=lambda: octet.conv1d(line, w(1)), conv2d=lambda: octet.conv2d(image, w(2)),
+    conv3d=lambda: octet.conv3d(volume, w(3)),
+    conv_transpose1d=lambda: octet.conv_transpose1d(line, w(1)),
+    conv_transpose2d=lambda: octet.conv_transpose2d(image, w(2)),
     conv_transpose3d=lambda: octet.conv_transpose3d(volume, w(3)),
     linear=lambda: octet.linear(np.ones((1, 2), c), w(0)), matmul=lambda: octet.matmul(w(0), w(0)),
     batch_norm=lambda: octet.batch_norm(x, np.ones(3), np.ones(3)), layer_norm=lambda: octet.layer_norm(x),
     softmax=lambda: octet.softmax(x), prelu=lambda: octet.prelu(x, 0.5), eltwise=lambda: octet.eltwise(x, "tanh"),
     binary=lambda: octet.binary(x, x, "add"), sum=lambda: octet.sum([x, x]), concat=lambda: octet.concat([x, x]),
-    reduce=lambda: octet.reduce(x, "max"), resize=lambda: octet.resize(image, 2), quantize=lambda: octet.quantize(x, scale=1.),
+    reduce=lambda: octet.reduce(x, "max"), resize=lambda: octet.resize(image, 2),
+    quantize=lambda: octet.quantize(x, scale=1.),
     dequantize=lambda: octet.dequantize(image, scale=1.), requantize=lambda: octet.requantize(image, scale=1.))
 """
 
@@ -93,8 +100,10 @@ class Completeness(unittest.TestCase):
             with open(path) as file:
                 declared |= set(re.findall(r"struct OCTET_API (\w+?)(?:_forward)? : public primitive \{", file.read()))
         self.assertEqual(declared, kinds)
-        program = f"import numpy as np, octet\nf, c = np.float32, np.int8\n{CALLS}\nfor call in calls.values(): call()\nprint(','.join(calls))"
-        run = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, OCTET_VERBOSE="1"), capture_output=True, text=True, check=True)
+        program = (f"import numpy as np, octet\nf, c = np.float32, np.int8\n{CALLS}\n"
+                   "for call in calls.values(): call()\nprint(','.join(calls))")
+        run = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, OCTET_VERBOSE="1"),
+                             capture_output=True, text=True, check=True)
         executed = set(re.findall(r"octet_verbose,exec,\w+,[^,]*,(\w+)", run.stdout))
         self.assertEqual(kinds - executed, set(), "primitives that no function runs")
         functions = set(octet.operations.__all__) - {"Array", "Weights"}
@@ -106,7 +115,8 @@ class Completeness(unittest.TestCase):
         names = re.findall(r"^\s*(\w+?_\w+)(?: = \w+)?,?\s*(?://.*)?$", body, re.M)
         x, image = np.ones((2, 3), f32), np.ones((1, 2, 4, 4), np.int8)
         call = {"eltwise": lambda f: octet.eltwise(x, f), "binary": lambda f: octet.binary(x, x, f),
-                "reduction": lambda f: octet.reduce(x, f, p=2., epsilon=0.5), "resampling": lambda f: octet.resize(image, 2, mode=f)}
+                "reduction": lambda f: octet.reduce(x, f, p=2., epsilon=0.5),
+                "resampling": lambda f: octet.resize(image, 2, mode=f)}
         counts = dict.fromkeys(call, 0)
         for name in names:
             family, _, function = name.partition("_")
@@ -118,8 +128,10 @@ class Completeness(unittest.TestCase):
                     pass
         self.assertEqual({f for f, n in counts.items() if n == 0}, set())
         others = {n for n in names if n.split("_")[0] not in call}
-        self.assertEqual(others, {"convolution_direct", "convolution_auto", "deconvolution_direct", "pooling_max", "pooling_avg",
-                                  "pooling_avg_include_padding", "pooling_avg_exclude_padding", "softmax_accurate", "softmax_log"})
+        self.assertEqual(others, {"convolution_direct", "convolution_auto", "deconvolution_direct",
+                                  "pooling_max", "pooling_avg",
+                                  "pooling_avg_include_padding", "pooling_avg_exclude_padding",
+                                  "softmax_accurate", "softmax_log"})
 
     def test_help_shows_arguments_and_an_example(self):
         for name, function in vars(octet.operations).items():
@@ -129,7 +141,8 @@ class Completeness(unittest.TestCase):
 
 class Windows(unittest.TestCase):
     def test_pooling_of_sequences_images_and_volumes(self):
-        for sides, largest, average in ((1, octet.max_pool1d, octet.avg_pool1d), (2, octet.max_pool2d, octet.avg_pool2d),
+        for sides, largest, average in ((1, octet.max_pool1d, octet.avg_pool1d),
+                                        (2, octet.max_pool2d, octet.avg_pool2d),
                                         (3, octet.max_pool3d, octet.avg_pool3d)):
             for channels in CHANNELS:
                 x = codes(2, channels, *[7, 6, 5][:sides], dtype=(np.int8, np.uint8)[sides % 2])
@@ -139,41 +152,55 @@ class Windows(unittest.TestCase):
                     window, axes = (kernel - 1) * dilation + 1, tuple(range(2, 2 + sides))
 
                     def windows(a, fill):
-                        a = np.lib.stride_tricks.sliding_window_view(np.pad(a, pad, constant_values=fill), [window] * sides, axes)
+                        a = np.lib.stride_tricks.sliding_window_view(np.pad(a, pad, constant_values=fill),
+                                                                     [window] * sides, axes)
                         step, tap = (slice(None, None, stride),) * sides, (slice(None, None, dilation),) * sides
-                        return a[(slice(None),) * 2 + step + tap].reshape(a.shape[:2] + tuple(-(-n // stride) for n in a.shape[2:2 + sides]) + (-1,))
+                        return a[(slice(None),) * 2 + step + tap].reshape(
+                            a.shape[:2] + tuple(-(-n // stride) for n in a.shape[2:2 + sides]) + (-1,))
                     words = dict(stride=stride, padding=padding, dilation=dilation)
                     sums, count = windows(x.astype(np.int64), 0).sum(-1), windows(np.ones(x.shape, np.int64), 0).sum(-1)
                     for view in views(x):
                         np.testing.assert_array_equal(largest(view, kernel, **words), windows(x, low).max(-1))
-                        np.testing.assert_array_equal(average(view, kernel, **words), stored(f32(sums) / f32(count), x.dtype))
+                        np.testing.assert_array_equal(average(view, kernel, **words),
+                                                      stored(f32(sums) / f32(count), x.dtype))
                         np.testing.assert_array_equal(average(view, kernel, include_padding=True, **words),
                                                       stored(f32(sums) / f32(kernel ** sides), x.dtype))
                     last = np.moveaxis(x, 1, -1)
-                    np.testing.assert_array_equal(largest(last, kernel, layout=["nwc", "nhwc", "ndhwc"][sides - 1], **words),
+                    np.testing.assert_array_equal(largest(last, kernel,
+                                                          layout=["nwc", "nhwc", "ndhwc"][sides - 1],
+                                                          **words),
                                                   np.moveaxis(windows(x, low).max(-1), 1, -1))
 
     def test_transposed_convolutions(self):
         for sides, function in ((1, octet.conv_transpose1d), (2, octet.conv_transpose2d), (3, octet.conv_transpose3d)):
-            for groups, i, o, stride, padding, extra, dilation in ((1, 5, 67, 2, 1, 1, 1), (1, 1, 1, 1, 0, 0, 1), (2, 6, 130, 3, 1, 2, 1),
-                                                                   (1, 65, 3, 1, 1, 0, 2), (3, 3, 3, 2, 0, 1, 1)):
-                x, w, bias = codes(2, i, *[4, 3, 2][:sides], dtype=np.uint8), codes(i, o // groups, *[3] * sides), random.integers(-99, 99, o, np.int32)
+            for groups, i, o, stride, padding, extra, dilation in ((1, 5, 67, 2, 1, 1, 1),
+                                                                   (1, 1, 1, 1, 0, 0, 1),
+                                                                   (2, 6, 130, 3, 1, 2, 1),
+                                                                   (1, 65, 3, 1, 1, 0, 2),
+                                                                   (3, 3, 3, 2, 0, 1, 1)):
+                x, w = codes(2, i, *[4, 3, 2][:sides], dtype=np.uint8), codes(i, o // groups, *[3] * sides)
+                bias = random.integers(-99, 99, o, np.int32)
                 whole = [(n - 1) * stride + 2 * dilation + 1 + extra for n in x.shape[2:]]
                 acc = np.zeros((2, o, *whole), np.int64)
                 for tap in np.ndindex(*[3] * sides):
                     for g in range(groups):
-                        part = np.einsum("ni...,io->no...", x[:, g * i // groups:(g + 1) * i // groups].astype(np.int64) - 7,
-                                         w[(slice(g * i // groups, (g + 1) * i // groups), slice(None)) + tap].astype(np.int64))
-                        place = tuple(slice(t * dilation, t * dilation + (n - 1) * stride + 1, stride) for t, n in zip(tap, x.shape[2:]))
+                        part = np.einsum("ni...,io->no...",
+                                         x[:, g * i // groups:(g + 1) * i // groups].astype(np.int64) - 7,
+                                         w[(slice(g * i // groups, (g + 1) * i // groups), slice(None))
+                                           + tap].astype(np.int64))
+                        place = tuple(slice(t * dilation, t * dilation + (n - 1) * stride + 1, stride) for t,
+                                      n in zip(tap, x.shape[2:]))
                         acc[(slice(None), slice(g * o // groups, (g + 1) * o // groups)) + place] += part
                 inside = (slice(None), slice(None)) + tuple(slice(padding, n - padding) for n in whole)
                 acc = acc[inside] + bias.reshape((1, o) + (1,) * sides)
-                words = dict(stride=stride, padding=padding, output_padding=extra, dilation=dilation, groups=groups, x_zero_point=7)
+                words = dict(stride=stride, padding=padding, output_padding=extra, dilation=dilation,
+                             groups=groups, x_zero_point=7)
                 np.testing.assert_array_equal(function(x, w, bias, rule="none", **words), acc)
                 multiplier, shift = random.integers(1 << 30, (1 << 31) - 1, o), random.integers(-9, -4, o)
                 expected = np.stack([tflite_2step(acc[:, c], int(multiplier[c]), int(shift[c])) for c in range(o)], 1)
                 for view in views(x):
-                    y = function(view, octet.Weights(w), bias, rule="tflite_2step", multiplier=multiplier, shift=shift, dtype="int8", zero_point=-3, **words)
+                    y = function(view, octet.Weights(w), bias, rule="tflite_2step", multiplier=multiplier,
+                                 shift=shift, dtype="int8", zero_point=-3, **words)
                     np.testing.assert_array_equal(y, np.clip(expected - 3, -128, 127))
 
 
@@ -194,7 +221,8 @@ class Elements(unittest.TestCase):
         x, w = codes(2, 65, 3, 3), codes(65)
         d, alpha = x.astype(np.int64) - 3, w.astype(np.int64).reshape(-1, 1, 1) + 5
         expected = np.where(d >= 0, tflite_2step(d, 1 << 30, 1), tflite_2step(d * alpha, (1 << 30) + 12345, -7)) - 10
-        y = octet.prelu(x, w, rule="tflite_2step", multiplier=1 << 30, shift=1, w_multiplier=(1 << 30) + 12345, w_shift=-7, x_zero_point=3,
+        y = octet.prelu(x, w, rule="tflite_2step", multiplier=1 << 30, shift=1,
+                        w_multiplier=(1 << 30) + 12345, w_shift=-7, x_zero_point=3,
                         w_zero_point=-5, zero_point=-10)
         np.testing.assert_array_equal(y, np.clip(expected, -128, 127))
         with self.assertRaisesRegex(TypeError, "w_multiplier and w_shift are given one without the other"):
@@ -238,9 +266,13 @@ class Elements(unittest.TestCase):
         x, y = codes(2, 65, 4), codes(65, 1)
         np.testing.assert_array_equal(octet.binary(x, y, "max"), np.maximum(x, y))
         np.testing.assert_array_equal(octet.matmul(x[0, :, 0], y, rule="none"), x[0, :, 0].astype(int) @ y.astype(int))
-        np.testing.assert_array_equal(octet.matmul(x[0].T, y[:, 0], rule="none"), x[0].T.astype(int) @ y[:, 0].astype(int))
-        np.testing.assert_array_equal(octet.matmul(y[:, 0], y[:, 0], rule="none"), y[:, 0].astype(int) @ y[:, 0].astype(int))
-        np.testing.assert_array_equal(octet.matmul(x[:, 0], pickle.loads(pickle.dumps(octet.Weights(codes(4, 7) * 0 + 1))), rule="none"),
+        np.testing.assert_array_equal(octet.matmul(x[0].T, y[:, 0], rule="none"),
+                                      x[0].T.astype(int) @ y[:, 0].astype(int))
+        np.testing.assert_array_equal(octet.matmul(y[:, 0], y[:, 0], rule="none"),
+                                      y[:, 0].astype(int) @ y[:, 0].astype(int))
+        np.testing.assert_array_equal(octet.matmul(x[:, 0],
+                                                   pickle.loads(pickle.dumps(octet.Weights(
+                                                       codes(4, 7) * 0 + 1))), rule="none"),
                                       x[:, 0].astype(int).sum(1, keepdims=True).repeat(7, 1))
 
 
@@ -258,14 +290,16 @@ class Elements(unittest.TestCase):
             self.assertEqual(y.dtype, np.int32)
             np.testing.assert_array_equal(y, exact)
             np.testing.assert_array_equal(octet.linear(x, w.T, bias), exact)
-            np.testing.assert_array_equal(octet.conv2d(x[:, :, None, None], w.T[:, :, None, None], bias)[:, :, 0, 0], exact)
+            np.testing.assert_array_equal(octet.conv2d(x[:, :, None, None], w.T[:, :, None, None], bias)[
+                :, :, 0, 0], exact)
             np.testing.assert_array_equal(octet.matmul(x, w, bias, dtype="int8"), np.clip(exact, -128, 127))
         self.assertEqual(octet.matmul(x, w, scale=0.01).dtype, np.int8)
         self.assertEqual(octet.matmul(f32(x), f32(w)).dtype, np.float32)
         np.testing.assert_array_equal(octet.matmul(x, w, x_zero_point=3), (x.astype(np.int32) - 3) @ w.astype(np.int32))
 
     def test_same_padding(self):
-        for size, kernel, stride, dilation in ((7, 3, 1, 1), (7, 3, 2, 1), (8, 3, 2, 1), (8, 4, 1, 1), (9, 2, 3, 1), (9, 3, 2, 2), (5, 1, 2, 1)):
+        for size, kernel, stride, dilation in ((7, 3, 1, 1), (7, 3, 2, 1), (8, 3, 2, 1), (8, 4, 1, 1),
+                                               (9, 2, 3, 1), (9, 3, 2, 2), (5, 1, 2, 1)):
             x, w = codes(1, 2, size, size), codes(3, 2, kernel, kernel)
             out = -(-size // stride)
             total = max((out - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
@@ -273,7 +307,8 @@ class Elements(unittest.TestCase):
             y = octet.conv2d(x, w, stride=stride, dilation=dilation, padding="same")
             self.assertEqual(y.shape, (1, 3, out, out))
             np.testing.assert_array_equal(y, octet.conv2d(x, w, stride=stride, dilation=dilation, padding=sides))
-            np.testing.assert_array_equal(octet.conv2d(x, octet.Weights(w), stride=stride, dilation=dilation, padding="same"), y)
+            np.testing.assert_array_equal(octet.conv2d(x, octet.Weights(w), stride=stride, dilation=dilation,
+                                                       padding="same"), y)
             if dilation == 1 and kernel > 1:
                 np.testing.assert_array_equal(octet.max_pool2d(x, kernel, stride=stride, padding="same"),
                                               octet.max_pool2d(x, kernel, stride=stride, padding=sides))
@@ -295,7 +330,8 @@ class Elements(unittest.TestCase):
 class Normalizations(unittest.TestCase):
     def test_layer_norm(self):
         for n in (1, 2, 15, 16, 17, 63, 65, 130):
-            x, scale, shift = f32(random.normal(size=(2, 3, n)) + 1), f32(random.normal(size=n)), f32(random.normal(size=n))
+            x, scale, shift = f32(random.normal(size=(2, 3, n))
+                                  + 1), f32(random.normal(size=n)), f32(random.normal(size=n))
 
             def lanes(values, step):
                 acc = np.zeros((2, 3, 16), f32)
@@ -315,27 +351,34 @@ class Normalizations(unittest.TestCase):
             np.testing.assert_array_equal(octet.layer_norm(x, shift=shift), d + shift)
             np.testing.assert_array_equal(octet.layer_norm(x, mean=mean[..., 0], variance=variance[..., 0]), d)
             np.testing.assert_array_equal(octet.layer_norm(x[0, 0]), d[0, 0])
-            np.testing.assert_allclose(octet.layer_norm(x, scale, shift, rule="ort_f32"), fma(d, scale, shift), rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(octet.layer_norm(x, scale, shift, rule="ort_f32"),
+                                       fma(d, scale, shift), rtol=1e-4, atol=1e-4)
 
     def test_batch_norm(self):
         for c in CHANNELS:
             for sides in range(4):
                 x = f32(random.normal(size=(2, c, 4, 3, 2)[:2 + sides]))
-                mean, scale, shift, variance = (f32(v) for v in (*random.normal(size=(3, c)), random.uniform(0.1, 2, c)))
+                mean, scale, shift, variance = (f32(v) for v in (*random.normal(size=(3, c)),
+                                                                 random.uniform(0.1, 2, c)))
                 a = scale / np.sqrt(variance + f32(1e-3))
                 shape = (c,) + (1,) * sides
                 y = fma(x, a.reshape(shape), fma(-mean, a, shift).reshape(shape))
                 for view in views(x):
                     np.testing.assert_array_equal(octet.batch_norm(view, mean, variance, scale, shift, epsilon=1e-3), y)
-                np.testing.assert_array_equal(octet.batch_norm(x, mean, variance, scale, shift, epsilon=1e-3, relu=True), np.maximum(y, 0))
+                np.testing.assert_array_equal(octet.batch_norm(x, mean, variance, scale, shift, epsilon=1e-3,
+                                                               relu=True), np.maximum(y, 0))
                 plain = f32(1) / np.sqrt(variance + f32(1e-5))
-                np.testing.assert_array_equal(octet.batch_norm(x, mean, variance), fma(x, plain.reshape(shape), fma(-mean, plain, f32(0)).reshape(shape)))
+                np.testing.assert_array_equal(octet.batch_norm(x, mean, variance),
+                                              fma(x, plain.reshape(shape),
+                                                  fma(-mean, plain, f32(0)).reshape(shape)))
 
     def test_reductions(self):
         x = f32(random.integers(-9, 9, (3, 65, 2)))
         for view in views(x):
-            np.testing.assert_array_equal(octet.reduce(view, "norm_lp_sum", 1, p=2, epsilon=1), np.sqrt(f32((x * x).sum(1) + 1)))
-            np.testing.assert_array_equal(octet.reduce(view, "norm_lp_power_p_max", (0, -1), p=1, epsilon=1e9), np.full(65, 1e9, f32))
+            np.testing.assert_array_equal(octet.reduce(view, "norm_lp_sum", 1, p=2, epsilon=1),
+                                          np.sqrt(f32((x * x).sum(1) + 1)))
+            np.testing.assert_array_equal(octet.reduce(view, "norm_lp_power_p_max", (0, -1), p=1,
+                                                       epsilon=1e9), np.full(65, 1e9, f32))
             np.testing.assert_array_equal(octet.reduce(view, "mean", keep_dims=True), f32([[[x.sum() / f32(x.size)]]]))
         c = codes(70, 3)
         np.testing.assert_array_equal(octet.reduce(c, "sum", 0, dtype="int32"), c.sum(0))
@@ -348,7 +391,8 @@ class Arguments(unittest.TestCase):
         acc = np.einsum("nchw,oc->nohw", x.astype(np.int64), w[:, :, 0, 0].astype(np.int64))
         expected = stored(fma(f32(0.5), f32(before), f32(acc) * f32(0.01)), np.int8)
         kept = before.copy()
-        np.testing.assert_array_equal(octet.conv2d(x, w, rule="f32", scale=0.01, post_ops=[("sum", before, 0.5)]), expected)
+        np.testing.assert_array_equal(octet.conv2d(x, w, rule="f32", scale=0.01,
+                                                   post_ops=[("sum", before, 0.5)]), expected)
         np.testing.assert_array_equal(before, kept)
         with self.assertRaisesRegex(ValueError, "post_ops: sum has an array of other shape"):
             octet.conv2d(x, w, rule="f32", scale=0.01, post_ops=[("sum", before[:1], 0.5)])
@@ -358,7 +402,8 @@ class Arguments(unittest.TestCase):
         acc = x.astype(np.int64) @ w.T.astype(np.int64)
         sums = tflite_2step(acc, 1 << 30, -4)
         expected = np.where(sums >= 0, tflite_2step(sums, 1 << 30, 1), tflite_2step(sums, 1 << 30, -2))
-        y = octet.linear(x, w, rule="tflite_2step", multiplier=1 << 30, shift=-4, post_ops=[("leaky_relu", 1 << 30, 1, 1 << 30, -2)])
+        y = octet.linear(x, w, rule="tflite_2step", multiplier=1 << 30, shift=-4,
+                         post_ops=[("leaky_relu", 1 << 30, 1, 1 << 30, -2)])
         np.testing.assert_array_equal(y, np.clip(expected, -128, 127))
 
     def test_numpys_default_types(self):
@@ -366,7 +411,8 @@ class Arguments(unittest.TestCase):
         self.assertEqual(octet.layer_norm(x).dtype, np.float32)
         np.testing.assert_array_equal(octet.quantize(x.tolist(), scale=0.1), octet.quantize(f32(x), scale=0.1))
         c, w = codes(2, 3), codes(4, 3)
-        np.testing.assert_array_equal(octet.linear(c, w, [1, 2, 3, 4], rule="none"), c.astype(int) @ w.T.astype(int) + [1, 2, 3, 4])
+        np.testing.assert_array_equal(octet.linear(c, w, [1, 2, 3, 4], rule="none"),
+                                      c.astype(int) @ w.T.astype(int) + [1, 2, 3, 4])
         np.testing.assert_array_equal(octet.linear(c, w, [.5, 1, 2, 3.], rule="f32", scale=1., dtype="float32"),
                                       f32(c.astype(int) @ w.T.astype(int)) + f32([.5, 1, 2, 3]))
 
@@ -374,7 +420,8 @@ class Arguments(unittest.TestCase):
         x = codes(3, 5).astype(np.int32)
         for multiplier, scale in ((1 << 30, 1), (0x7fffffff, 1e-7), (3, 1 / 3), (0, 0.3)):
             by_number = octet.requantize(x, rule="tflite_2step", multiplier=multiplier, shift=-2, zero_point=5)
-            by_array = octet.requantize(x, rule="tflite_2step", multiplier=np.array([multiplier]), shift=np.int64(-2), zero_point=np.int8(5))
+            by_array = octet.requantize(x, rule="tflite_2step", multiplier=np.array([multiplier]),
+                                        shift=np.int64(-2), zero_point=np.int8(5))
             np.testing.assert_array_equal(by_number, by_array)
             np.testing.assert_array_equal(octet.requantize(x, scale=scale), octet.requantize(x, scale=np.array(scale)))
         for wrong in (True, 1.5, 1 << 31, -1 << 40, 1 << 70, None, "1"):
@@ -382,7 +429,8 @@ class Arguments(unittest.TestCase):
                 octet.requantize(x, rule="tflite_2step", multiplier=wrong, shift=0)
 
     def test_empty_arrays(self):
-        self.assertEqual(octet.conv2d(np.zeros((0, 3, 4, 4), np.int8), np.ones((8, 3, 3, 3), np.int8), rule="none").shape, (0, 8, 2, 2))
+        self.assertEqual(octet.conv2d(np.zeros((0, 3, 4, 4), np.int8), np.ones((8, 3, 3, 3), np.int8),
+                                      rule="none").shape, (0, 8, 2, 2))
         self.assertEqual(octet.max_pool1d(np.zeros((0, 3, 4), np.int8), 2).shape, (0, 3, 2))
         self.assertEqual(octet.eltwise(np.zeros((0, 3), np.int8), "relu").shape, (0, 3))
         for x, w in (((0, 2, 3), (1, 3, 4)), ((1, 2, 3), (0, 3, 4)), ((5, 0, 2, 3), (3, 4))):
@@ -402,38 +450,56 @@ class Arguments(unittest.TestCase):
                 (ValueError, lambda: octet.conv_transpose3d(image, image), "x has 4 dimensions, allowed: 5"),
                 (ValueError, lambda: octet.max_pool2d(image, 5), "at least the 5 of a window"),
                 (ValueError, lambda: octet.avg_pool2d(image, 2, stride=0), "stride is 0, allowed: 1 or more"),
-                (TypeError, lambda: octet.max_pool2d(image, 1.5), "kernel is 1.5, allowed: an integer, or one per side"),
-                (ValueError, lambda: octet.max_pool2d(image, (1, 2, 3)), "kernel has 3 values, allowed: 1 or 2"),
-                (ValueError, lambda: octet.requantize(image, rule="tflite_2step", multiplier=1 << 31, shift=0), "multiplier has numbers outside of int32"),
+                (TypeError, lambda: octet.max_pool2d(image, 1.5),
+                 "kernel is 1.5, allowed: an integer, or one per side"),
+                (ValueError, lambda: octet.max_pool2d(image, (1, 2, 3)),
+                 "kernel has 3 values, allowed: 1 or 2"),
+                (ValueError,
+                 lambda: octet.requantize(image, rule="tflite_2step", multiplier=1 << 31, shift=0),
+                 "multiplier has numbers outside of int32"),
                 (ValueError, lambda: octet.sum([]), "xs is empty, allowed: 1 to 1024 arrays"),
                 (ValueError, lambda: octet.max_pool2d(image, 0), "kernel is 0, allowed: 1 or more"),
-                (ValueError, lambda: octet.conv2d(image, image, dilation=0), "dilation is 0, allowed: 1 or more"),
-                (ValueError, lambda: octet.conv2d(image, image, stride=0, padding="same"), "stride is 0, allowed: 1 or more"),
+                (ValueError, lambda: octet.conv2d(image, image, dilation=0),
+                 "dilation is 0, allowed: 1 or more"),
+                (ValueError, lambda: octet.conv2d(image, image, stride=0, padding="same"),
+                 "stride is 0, allowed: 1 or more"),
                 (ValueError, lambda: octet.conv2d(image, image[0]), "w has 3 dimensions, allowed: 4"),
-                (TypeError, lambda: octet.conv2d(image, image, groups="two"), "groups is 'two', allowed: an integer"),
+                (TypeError, lambda: octet.conv2d(image, image, groups="two"),
+                 "groups is 'two', allowed: an integer"),
                 (TypeError, lambda: octet.conv2d(image, image, rule=3), "rule is 3, allowed: a name"),
                 (TypeError, lambda: octet.softmax(x, "last"), "axis is 'last', allowed: an integer"),
                 (ValueError, lambda: octet.resize(image, -1), "size is -1, allowed: 1 or more"),
-                (ValueError, lambda: octet.resize(image, 2, mode="cubic"), "mode is 'cubic', allowed: nearest, linear"),
-                (ValueError, lambda: octet.eltwise(image, "nosuch"), "function 'nosuch' is unknown, allowed: relu, "),
-                (ValueError, lambda: octet.conv2d(image, image, rule="ort_f32", x_scale=-1, w_scale=1, y_scale=1), "x scale is -1, allowed: positive or zero"),
+                (ValueError, lambda: octet.resize(image, 2, mode="cubic"),
+                 "mode is 'cubic', allowed: nearest, linear"),
+                (ValueError, lambda: octet.eltwise(image, "nosuch"),
+                 "function 'nosuch' is unknown, allowed: relu, "),
+                (ValueError,
+                 lambda: octet.conv2d(image, image, rule="ort_f32", x_scale=-1, w_scale=1, y_scale=1),
+                 "x scale is -1, allowed: positive or zero"),
                 (ValueError, lambda: octet.sum([x, x[0]]), "x1 has 1 dimensions, the first 2"),
                 (ValueError, lambda: octet.sum([x, x], [1]), "1 scales for 2 sources"),
                 (TypeError, lambda: octet.sum([x.astype(complex)]), "x0 is complex128"),
                 (ValueError, lambda: octet.prelu(x, x[None]), "w has 3 dimensions, allowed: up to 2"),
                 (ValueError, lambda: octet.prelu(x, x[0, :2]), "prelu: weights have dims {1, 2}"),
-                (octet.UnsupportedError, lambda: octet.layer_norm(image), "x has type int8, implemented: float32"),
+                (octet.UnsupportedError, lambda: octet.layer_norm(image),
+                 "x has type int8, implemented: float32"),
                 (ValueError, lambda: octet.layer_norm(x, x), r"scale has shape (2, 3), allowed: (3,)"),
-                (TypeError, lambda: octet.layer_norm(x, mean=x[:, 0]), "mean and variance are given one without the other"),
+                (TypeError, lambda: octet.layer_norm(x, mean=x[:, 0]),
+                 "mean and variance are given one without the other"),
                 (ValueError, lambda: octet.layer_norm(x, epsilon=-1), "epsilon is -1"),
-                (ValueError, lambda: octet.batch_norm(x, x[0], x[0, :2]), "variance has shape (2,), allowed: (3,)"),
+                (ValueError, lambda: octet.batch_norm(x, x[0], x[0, :2]),
+                 "variance has shape (2,), allowed: (3,)"),
                 (ValueError, lambda: octet.batch_norm(x, x[0], None), "variance"),
                 (ValueError, lambda: octet.softmax(x, 2), "axis is 2, allowed: -2 to 1"),
                 (ValueError, lambda: octet.quantize(x, scale=[1, 1], axis=2), "axis is 2, allowed: -2 to 1"),
-                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[3]), "post_ops: 3 does not begin with a name"),
-                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=3), "post_ops is 3, allowed: a name, or a list"),
-                (ValueError, lambda: octet.eltwise(x, "relu", post_ops=[("relu", 1, 2, 3, 4)]), "'relu' has 4 values, allowed: up to 3"),
-                (TypeError, lambda: octet.eltwise(x, "relu", dtype="nosuch"), "dtype is 'nosuch', allowed: float32, int8"),
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[3]),
+                 "post_ops: 3 does not begin with a name"),
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=3),
+                 "post_ops is 3, allowed: a name, or a list"),
+                (ValueError, lambda: octet.eltwise(x, "relu", post_ops=[("relu", 1, 2, 3, 4)]),
+                 "'relu' has 4 values, allowed: up to 3"),
+                (TypeError, lambda: octet.eltwise(x, "relu", dtype="nosuch"),
+                 "dtype is 'nosuch', allowed: float32, int8"),
                 (TypeError, lambda: octet.eltwise(x, "relu", alpha="a"), "alpha is 'a', allowed: a number"),
                 (TypeError, lambda: octet.eltwise(x, 3), "function is 3, allowed: a name"),
                 (TypeError, lambda: octet.binary(x, x, None), "function is None, allowed: a name"),
@@ -444,13 +510,18 @@ class Arguments(unittest.TestCase):
                 (TypeError, lambda: octet.sum([x, x], "ab"), "scales is 'ab', allowed: a number"),
                 (TypeError, lambda: octet.quantize("a", scale=1), "x is str, allowed: an array of numbers"),
                 (TypeError, lambda: octet.max_pool2d(image, 2, layout=3), "layout is 3, allowed: a name"),
-                (TypeError, lambda: octet.conv2d(image, image, weights_layout=None), "weights_layout is None, allowed: a name"),
-                (ValueError, lambda: octet.conv2d(image, image, padding=10**12), "padding is 1000000000000, allowed: integers up to 1073741824"),
+                (TypeError, lambda: octet.conv2d(image, image, weights_layout=None),
+                 "weights_layout is None, allowed: a name"),
+                (ValueError, lambda: octet.conv2d(image, image, padding=10**12),
+                 "padding is 1000000000000, allowed: integers up to 1073741824"),
                 (ValueError, lambda: octet.linear(3, x), "x has 0 dimensions, allowed: 1 or more"),
-                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[(3, 4)]), "does not begin with a name"),
-                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[("clip", "low", 4)]), "'low' is no integer"),
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[(3, 4)]),
+                 "does not begin with a name"),
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[("clip", "low", 4)]),
+                 "'low' is no integer"),
                 (ValueError, lambda: octet.eltwise(x, "relu", post_ops=["sum"]), "'sum' lacks the array"),
-                (ValueError, lambda: octet.eltwise(x, "relu", post_ops=["table"]), "'table' has 0 values, allowed: 1")]:
+                (ValueError, lambda: octet.eltwise(x, "relu", post_ops=["table"]),
+                 "'table' has 0 values, allowed: 1")]:
             with self.subTest(text=text), self.assertRaises(error) as raised:
                 call()
             self.assertIn(text, str(raised.exception))

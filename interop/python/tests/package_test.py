@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package against NumPy: formulas written out here, golden outputs of the example network, PyTorch's tensors."""
+"""The Python package against NumPy: formulas written out here, golden outputs of the example network,
+PyTorch's tensors."""
 
 import doctest
 import json
@@ -77,14 +78,16 @@ class Operations(unittest.TestCase):
         acc = sums(x.astype(np.int64) - 4, w) + bias[:, None, None]
         rounded = [tflite_2step(acc[:, c], int(multiplier[c]), int(shift[c])) for c in range(67)]
         expected = np.clip(np.stack(rounded, 1) - 3, -128, 127)
-        y = octet.conv2d(x, w, bias, rule="tflite_2step", multiplier=multiplier, shift=shift, x_zero_point=4, zero_point=-3)
+        y = octet.conv2d(x, w, bias, rule="tflite_2step", multiplier=multiplier, shift=shift, x_zero_point=4,
+                         zero_point=-3)
         np.testing.assert_array_equal(y, expected)
 
     def test_float_scales_and_post_ops(self):
         x, w = codes(5, 64, dtype=np.uint8), codes(48, 64)
         acc = (x.astype(np.int64) @ w.T.astype(np.int64)).astype(np.float32)
         expected = np.clip(np.rint(np.maximum(acc * np.float32(0.01), 0)), -128, 127)
-        np.testing.assert_array_equal(octet.linear(x, w, rule="f32", scale=0.01, dtype="int8", post_ops=["relu"]), expected)
+        np.testing.assert_array_equal(octet.linear(x, w, rule="f32", scale=0.01, dtype="int8",
+                                                   post_ops=["relu"]), expected)
         residual = random.normal(size=(5, 48)).astype(np.float32)
         expected = acc * np.float32(0.5) + residual
         np.testing.assert_array_equal(
@@ -126,11 +129,13 @@ class Operations(unittest.TestCase):
         x, w = codes(1, 4, 5, 5), codes(8, 4, 3, 3)
         for error, words, text in [(ValueError, {"rule": "nearest"}, "allowed: automatic"),
                                    (TypeError, {"scales": 1}, "unexpected keyword argument 'scales'"),
-                                   (TypeError, {"rule": "tflite_2step", "multiplier": 1 << 30}, "without shift"),
+                                   (TypeError, {"rule": "tflite_2step", "multiplier": 1 << 30},
+                                    "without shift"),
                                    (ValueError, {"padding": (1, 2, 3)}, "padding has 3 values"),
                                    (ValueError, {"groups": 3}, "groups is 3"),
                                    (ValueError, {"layout": "hcwn"}, "layout is 'hcwn'"),
-                                   (ValueError, {"rule": "tflite_2step", "multiplier": [1, 2], "shift": 0}, "multipliers")]:
+                                   (ValueError, {"rule": "tflite_2step", "multiplier": [1, 2], "shift": 0},
+                                    "multipliers")]:
             with self.assertRaises(error) as raised:
                 octet.conv2d(x, w, **words)
             self.assertIn(text, str(raised.exception))
@@ -139,7 +144,8 @@ class Operations(unittest.TestCase):
 
 
 def open_model(op, inputs, names=("a", "b"), dims=("ns", "ns", "ns")):
-    """An .onnx file of one operator on inputs a, b, … of these dimensions, all of them open; the last ones are the output's."""
+    """An .onnx file of one operator on inputs a, b, … of these dimensions, all of them open; the last ones
+    are the output's."""
     def field(number, value):
         if isinstance(value, int):
             return bytes([number << 3, value])
@@ -147,7 +153,8 @@ def open_model(op, inputs, names=("a", "b"), dims=("ns", "ns", "ns")):
         return bytes([number << 3 | 2, len(value)]) + value
     names = names[:inputs]
     shapes = [b"".join(field(1, field(2, size)) for size in sizes) for sizes in (*dims[:inputs], dims[-1])]
-    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name, shape in zip((*names, "y"), shapes)]
+    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name,
+              shape in zip((*names, "y"), shapes)]
     node = b"".join(field(1, name) for name in names) + field(2, "y") + field(4, op)
     graph = field(1, node) + field(2, "g") + b"".join(field(11, v) for v in values[:-1]) + field(12, values[-1])
     return field(1, 7) + field(7, graph) + field(8, field(2, 13))
@@ -248,7 +255,8 @@ class Networks(Digits):
             net.resize(dimensions={"n": 3})
 
     def test_resize_while_others_call(self):
-        """Each call is of the sizes that it was checked for, whatever `resize` does meanwhile: every row of every result."""
+        """Each call is of the sizes that it was checked for, whatever `resize` does meanwhile: every row of
+        every result."""
         net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1)
         images, expected = self.images[:, 0], np.concatenate(self.expected)
         out = net.outputs[0]
@@ -336,7 +344,8 @@ class Networks(Digits):
 
         def progress(done, what):
             if nets and not refusals:
-                for use in (lambda: nets[0](self.images[0]), lambda: nets[0].resize(batch=3), nets[0].reset_state, lambda: nets[0].nodes):
+                for use in (lambda: nets[0](self.images[0]), lambda: nets[0].resize(batch=3),
+                            nets[0].reset_state, lambda: nets[0].nodes):
                     with self.assertRaisesRegex(ValueError, "in use by this thread") as refusal:
                         use()
                     refusals.append(refusal)
@@ -394,7 +403,8 @@ class Networks(Digits):
     def test_context_manager(self):
         with octet.Network(os.path.join(DIGITS, "digits_int8.tflite")) as net:
             np.testing.assert_array_equal(net(self.images[0]), self.expected[0])
-        for use in (lambda: net(self.images[0]), lambda: net.run({}), lambda: net.resize(batch=2), lambda: net.nodes, lambda: net.save("/tmp/no")):
+        for use in (lambda: net(self.images[0]), lambda: net.run({}), lambda: net.resize(batch=2),
+                    lambda: net.nodes, lambda: net.save("/tmp/no")):
             with self.assertRaisesRegex(ValueError, "the network is closed"):
                 use()
 
@@ -423,7 +433,8 @@ class Networks(Digits):
     def test_profiles_have_the_sizes_of_their_inputs(self):
         net = octet.Network(open_model("Relu", 1), batch=1, dimensions={"s": 3})
         for progress in (False, True):
-            self.assertEqual([row["shape"] for row in net.profile(np.zeros((4, 5), np.float32), progress=progress).rows()], [(4, 5)])
+            self.assertEqual([row["shape"] for row in net.profile(np.zeros((4, 5), np.float32),
+                                                                  progress=progress).rows()], [(4, 5)])
         self.assertEqual([row["shape"] for row in net.profile().rows()], [(1, 3)])
 
     def test_names_with_control_characters(self):
@@ -444,7 +455,8 @@ class Networks(Digits):
 
         def call(seed):
             for i in range(200):
-                x = np.random.default_rng(seed * 1000 + i).normal(size=(1 + i % 3, 1 + (seed + i) % 23)).astype(np.float32)
+                x = np.random.default_rng(seed * 1000 + i).normal(size=(
+                    1 + i % 3, 1 + (seed + i) % 23)).astype(np.float32)
                 if not (net(x) == np.maximum(x, 0)).all():
                     wrong.append(x.shape)
         threads = [threading.Thread(target=call, args=(seed,)) for seed in range(6)]
@@ -471,7 +483,8 @@ class Networks(Digits):
             path = os.path.join(directory, "digits.octet")
             self.net.save(path)
             np.testing.assert_array_equal(octet.Network(path)(self.images[0]), self.expected[0])
-            np.testing.assert_array_equal(octet.Network(path, batch=2)(self.images[:2, 0]), np.concatenate(self.expected[:2]))
+            np.testing.assert_array_equal(octet.Network(path, batch=2)(self.images[:2, 0]),
+                                          np.concatenate(self.expected[:2]))
             with self.assertRaisesRegex(octet.UnsupportedError, "saved with rule automatic"):
                 octet.Network(path, rule="ort_f32")
 
@@ -482,9 +495,11 @@ class Networks(Digits):
         self.assertEqual(net(codes).shape, usual(codes).shape)
         same = octet.Network(path, profile="tflm-90b983c")
         np.testing.assert_array_equal(same(codes), usual(codes))
-        with self.assertRaisesRegex(ValueError, "no profile 'litert-2026.08-x68'; the closest are litert-2026.08-x86, "):
+        with self.assertRaisesRegex(ValueError,
+                                    "no profile 'litert-2026.08-x68'; the closest are litert-2026.08-x86, "):
             octet.Network(path, profile="litert-2026.08-x68")
-        for phone in "litert-2026.08-arm64", "litert-2026.08-arm64-gcc", "litert-2026.08-arm64-a53+litert-2026.08-arm64":
+        for phone in ("litert-2026.08-arm64", "litert-2026.08-arm64-gcc",
+                      "litert-2026.08-arm64-a53+litert-2026.08-arm64"):
             shares = octet.Network(path, profile=phone)(codes)
             self.assertLessEqual(np.abs(shares.astype(int) - net(codes)).max(), 1)
         with self.assertRaisesRegex(ValueError, "allowed: one of them"):
@@ -506,7 +521,8 @@ class Networks(Digits):
     def test_pages_say_what_is_not_supported(self):
         with open(os.path.join(DIGITS, "..", "..", "doc", "onnx.md"), encoding="utf-8") as file:
             section = file.read().split("## Not supported")[1].split("\n## ")[0]
-        for name in ("LSTM", "GRU", "RNN", "NonMaxSuppression", "LRN", "MatMulNBits", "GroupQueryAttention", "If", "Loop", "Scan"):
+        for name in ("LSTM", "GRU", "RNN", "NonMaxSuppression", "LRN", "MatMulNBits", "GroupQueryAttention",
+                     "If", "Loop", "Scan"):
             with self.subTest(name):
                 self.assertIn(name, section)
                 self.assertNotIn(name, octet.supported_operators("onnx"))
@@ -519,7 +535,8 @@ class Networks(Digits):
 
 def parts_of_operations():
     """The modules whose functions octet.operations has."""
-    return {sys.modules[getattr(operations, name).__module__] for name in operations.__all__ if name not in ("Array", "Weights")}
+    return {sys.modules[getattr(operations, name).__module__] for name in operations.__all__
+            if name not in ("Array", "Weights")}
 
 
 def load_tests(loader, tests, pattern):

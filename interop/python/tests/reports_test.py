@@ -18,7 +18,8 @@ class Reports(Digits):
     def test_reports_are_html(self):
         path = os.path.join(DIGITS, "digits_int8.tflite")
         plain = octet.Network(path, fusion=False)
-        found = octet.compare(plain, octet.Network(path, fusion=False, rule="ort_f32").trace(self.images[0]), self.images[0])
+        found = octet.compare(plain, octet.Network(path, fusion=False, rule="ort_f32").trace(self.images[0]),
+                              self.images[0])
         rules = octet.compare_rules(path, self.images[0])
         for report in (found, rules):
             self.assertIn("CONV_2D", report.to_html())
@@ -99,7 +100,9 @@ class Reports(Digits):
         bars = self.net.profile(self.images[0], repeat=2, progress=True).plot()
         self.assertEqual(len(bars.patches), len(self.net.nodes))
         plain = octet.Network(path, fusion=False)
-        difference = octet.compare(plain, octet.Network(path, fusion=False, rule="ort_f32").trace(self.images[0]), self.images[0])
+        difference = octet.compare(plain,
+                                   octet.Network(path, fusion=False, rule="ort_f32").trace(self.images[0]),
+                                   self.images[0])
         self.assertEqual(len(difference.plot().patches), len(difference.first.histogram))
         with tempfile.TemporaryFile() as file:
             axes.figure.savefig(file, format="png")

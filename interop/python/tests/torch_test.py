@@ -27,7 +27,8 @@ import torch_networks  # noqa: E402 (networks with seeded random weights)
 from torch_modules import random_module  # noqa: E402
 
 ONEDNN_IS_EXACT = torch_networks.cpu_has("avx512_vnni")  # else its sums saturate
-ENGINES = [e for e in ("qnnpack", "onednn") if e in torch.backends.quantized.supported_engines and (e != "onednn" or ONEDNN_IS_EXACT)]
+ENGINES = [e for e in ("qnnpack", "onednn") if e in torch.backends.quantized.supported_engines
+           and (e != "onednn" or ONEDNN_IS_EXACT)]
 torch.set_grad_enabled(False)
 QUICK = "--quick" in sys.argv
 
@@ -47,18 +48,24 @@ class Pair(torch.nn.Module):
 def random_function(random):
     """What lies between products: a module and its inputs."""
     import torch.ao.nn.quantized as q
-    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg", "adaptive", "norm", "prelu", "table", "table",
+    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg",
+                              "adaptive", "norm", "prelu", "table", "table",
                               "table", "table"]))
-    sides = int(random.choice([1, 2, 2, 3])) if kind in ("avg", "adaptive") else int(random.integers(1, 3)) if kind == "max" else 2
-    size = (int(random.integers(1, 4)), int(random.integers(1, 80))) + tuple(int(n) for n in random.integers(3, 14 if sides < 3 else 7, sides))
+    sides = (int(random.choice([1, 2, 2, 3])) if kind in ("avg", "adaptive") else int(random.integers(1, 3))
+             if kind == "max" else 2)
+    size = ((int(random.integers(1, 4)), int(random.integers(1, 80)))
+            + tuple(int(n) for n in random.integers(3, 14 if sides < 3 else 7, sides)))
     scale, zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 255))
     order = {4: torch.channels_last, 5: torch.channels_last_3d}.get(len(size)) if random.integers(2) else None
 
     def some(size=size):
-        x = torch.from_numpy(random.integers(0, 256, size, np.uint8)).contiguous(memory_format=order or torch.contiguous_format)
-        return torch._make_per_tensor_quantized_tensor(x, float(random.uniform(0.01, 0.2)), int(random.integers(0, 256)))
+        x = torch.from_numpy(random.integers(0, 256, size, np.uint8)).contiguous(memory_format=order
+                                                                                 or torch.contiguous_format)
+        return torch._make_per_tensor_quantized_tensor(x, float(random.uniform(0.01, 0.2)),
+                                                       int(random.integers(0, 256)))
     if kind in ("add", "add_relu", "mul"):
-        other = size if random.integers(3) else tuple(int(n) if random.integers(2) else 1 for n in size)  # which is broadcast
+        # One third is broadcast.
+        other = size if random.integers(3) else tuple(int(n) if random.integers(2) else 1 for n in size)
         return Pair(kind, scale, zero_point), (some(), some(other)) if random.integers(2) else (some(other), some())
     if kind == "cat":
         return Pair(kind, scale, zero_point), tuple(some() for _ in range(random.integers(1, 4)))
@@ -67,7 +74,8 @@ def random_function(random):
     if kind in ("max", "avg"):
         kernel = int(random.integers(1, 4))
         made = getattr(torch.nn, f"{kind.capitalize()}Pool{sides}d")
-        return made(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1)), ceil_mode=bool(random.integers(3) == 0)), (some(),)
+        return made(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1)),
+                    ceil_mode=bool(random.integers(3) == 0)), (some(),)
     if kind == "prelu":
         module = q.PReLU(scale, zero_point, size[1] if random.integers(2) else 1)
         module.set_weight(torch.quantize_per_tensor(torch.rand(module.num_parameters) - 0.3, 0.01, 128, torch.quint8))
@@ -75,7 +83,8 @@ def random_function(random):
     if kind == "norm":
         import torch.nn.intrinsic.quantized as qi
         module = (qi.BNReLU2d if random.integers(2) else q.BatchNorm2d)(size[1]).eval()
-        values = {"weight": random.uniform(-1, 2, size[1]), "bias": random.normal(size=size[1]), "running_mean": random.normal(size=size[1]),
+        values = {"weight": random.uniform(-1, 2, size[1]), "bias": random.normal(size=size[1]),
+                  "running_mean": random.normal(size=size[1]),
                   "running_var": random.uniform(0.1, 2, size[1])}
         for name, value in values.items():
             getattr(module, name).copy_(torch.from_numpy(value.astype(np.float32)))
@@ -83,8 +92,10 @@ def random_function(random):
         return module, (some(),)
     if kind == "adaptive":
         return getattr(torch.nn, f"AdaptiveAvgPool{sides}d")(1), (some(),)
-    tables = [torch.nn.ReLU(), q.ReLU6(), torch.nn.Hardtanh(-0.5, 1.5), q.Sigmoid(1 / 256, 0), q.Hardswish(scale, zero_point),
-              q.LeakyReLU(scale, zero_point, float(random.uniform(0.01, 0.5))), q.ELU(scale, zero_point, 1.), torch.nn.Tanh(), torch.nn.Hardsigmoid(), torch.nn.GELU(), torch.nn.Threshold(0.1, 0.4)]
+    tables = [torch.nn.ReLU(), q.ReLU6(), torch.nn.Hardtanh(-0.5, 1.5), q.Sigmoid(1 / 256, 0),
+              q.Hardswish(scale, zero_point),
+              q.LeakyReLU(scale, zero_point, float(random.uniform(0.01, 0.5))), q.ELU(scale, zero_point, 1.),
+              torch.nn.Tanh(), torch.nn.Hardsigmoid(), torch.nn.GELU(), torch.nn.Threshold(0.1, 0.4)]
     return tables[random.integers(len(tables))], (some(),)
 
 
@@ -97,7 +108,8 @@ class Block(torch.nn.Module):
 
     def __init__(self, i, o):
         super().__init__()
-        self.a, self.b, self.f = torch.nn.Conv2d(i, o, 3, padding=1), torch.nn.Conv2d(o, o, 1), torch.nn.quantized.FloatFunctional()
+        self.a, self.b = torch.nn.Conv2d(i, o, 3, padding=1), torch.nn.Conv2d(o, o, 1)
+        self.f = torch.nn.quantized.FloatFunctional()
 
     def forward(self, x):
         y = F.relu(self.a(x))
@@ -144,8 +156,9 @@ class Calls(unittest.TestCase):
                 np.testing.assert_array_equal(ours(x, **words).numpy(), net(x, **words).numpy(), engine)
             report = {m.name: m for m in ours.octet_report}
             self.assertEqual(len(report), len(ours.octet_report), ours.octet_report)  # names are unique
-            for name in ("first.relu", "first.relu_1", "first.clamp", "first.f.add", "first.cat", "second.relu", "second.cat", "max_pool2d",
-                         "adaptive_avg_pool2d", "hardtanh", "last"):
+            for name in ("first.relu", "first.relu_1", "first.clamp", "first.f.add", "first.cat",
+                         "second.relu", "second.cat", "max_pool2d", "adaptive_avg_pool2d", "hardtanh",
+                         "last"):
                 self.assertIn(name, report)
                 if name.split(".")[-1] not in ("clamp", "add"):  # on which PyTorch's own codes may depend on places
                     self.assertIsNone(report[name].reason, report[name])
@@ -157,9 +170,11 @@ class Calls(unittest.TestCase):
     def test_what_the_manual_shows(self):
         page = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../doc/howto/quantize.md")).read()
         text = page.split("\n## PyTorch\n")[1].split("\n## ")[0]
-        block = textwrap.dedent("\n".join(line for line in text.splitlines() if line.startswith("    ") or not line.strip()))
+        block = textwrap.dedent("\n".join(line for line in text.splitlines() if line.startswith("    ")
+                                          or not line.strip()))
         torch.manual_seed(1)
-        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 5))
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                                    torch.nn.Linear(144, 5))
         images = torch.randn(8, 1, 3, 8, 8)
         words = {"model": model, "example": images[0], "calibration_images": images}
         with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -232,7 +247,8 @@ class Modules(unittest.TestCase):
             kinds[type(module)._get_name(module)] += 1
             if y.is_quantized:
                 self.assertEqual((y.q_scale(), y.q_zero_point()), (expected.q_scale(), expected.q_zero_point()))
-            np.testing.assert_array_equal(codes(y), codes(expected), f"{engine}, seed {seed}: {module}, input {x.shape}")
+            np.testing.assert_array_equal(codes(y), codes(expected),
+                                          f"{engine}, seed {seed}: {module}, input {x.shape}")
             compared += 1
             if compared == count:
                 break
@@ -266,10 +282,12 @@ class Modules(unittest.TestCase):
             ours = octet.torch.convert(module)
             y = ours(*xs)
             name = f"{engine}, seed {seed}: {kind} of {xs[0].shape}"
-            self.assertEqual((y.q_scale(), y.q_zero_point(), y.shape), (expected.q_scale(), expected.q_zero_point(), expected.shape), name)
+            self.assertEqual((y.q_scale(), y.q_zero_point(), y.shape),
+                             (expected.q_scale(), expected.q_zero_point(), expected.shape), name)
             for order in (torch.contiguous_format, {4: torch.channels_last, 5: torch.channels_last_3d}.get(y.dim())):
                 if order:
-                    self.assertEqual(y.is_contiguous(memory_format=order), expected.is_contiguous(memory_format=order), name)
+                    self.assertEqual(y.is_contiguous(memory_format=order),
+                                     expected.is_contiguous(memory_format=order), name)
             np.testing.assert_array_equal(codes(y), codes(expected), name)
             np.testing.assert_array_equal(codes(ours(*xs)), codes(expected), name)
             reason = ours.octet_report[0].reason
@@ -290,7 +308,8 @@ class Modules(unittest.TestCase):
         self.compare_functions("onednn", 200)
 
     def test_dynamic_recurrent_layers(self):
-        kinds = [(torch.nn.LSTM, {}), (torch.nn.GRU, {}), (torch.nn.LSTMCell, {}), (torch.nn.GRUCell, {}), (torch.nn.RNNCell, {}),
+        kinds = [(torch.nn.LSTM, {}), (torch.nn.GRU, {}), (torch.nn.LSTMCell, {}), (torch.nn.GRUCell, {}),
+                 (torch.nn.RNNCell, {}),
                  (torch.nn.RNNCell, {"nonlinearity": "relu"})]
         for engine in ENGINES:
             torch.backends.quantized.engine = engine
@@ -301,9 +320,11 @@ class Modules(unittest.TestCase):
                 i, h = (int(n) for n in random.integers(1, 70, 2))
                 x = torch.randn(3, i)
                 if kind in (torch.nn.LSTM, torch.nn.GRU):
-                    words = dict(num_layers=int(random.integers(1, 3)), batch_first=bool(random.integers(2)), bidirectional=bool(random.integers(2)))
+                    words = dict(num_layers=int(random.integers(1, 3)), batch_first=bool(random.integers(2)),
+                                 bidirectional=bool(random.integers(2)))
                     x = torch.randn(4, 3, i)
-                net = torch.ao.quantization.quantize_dynamic(torch.nn.ModuleList([kind(i, h, **words)]), {kind}, dtype=torch.qint8)[0]
+                net = torch.ao.quantization.quantize_dynamic(torch.nn.ModuleList([kind(i, h, **words)]),
+                                                             {kind}, dtype=torch.qint8)[0]
                 ours = octet.torch.convert(net)
                 name = f"{engine}, seed {seed}: {net}"
                 self.assertEqual([m.reason for m in ours.octet_report], [None], name)
@@ -312,7 +333,10 @@ class Modules(unittest.TestCase):
                 state = expected[1] if x.dim() == 3 else expected
                 self.assert_same(ours(x, state), net(x, state), name)
                 if x.dim() == 3:
-                    packed = torch.nn.utils.rnn.pack_padded_sequence(x, [2] * len(x[0] if not net.batch_first else x), net.batch_first)
+                    packed = torch.nn.utils.rnn.pack_padded_sequence(x,
+                                                                     [2]
+                                                                     * len(x[0] if not net.batch_first
+                                                                           else x), net.batch_first)
                     self.assert_same(ours(packed)[0].data, net(packed)[0].data, name)
                 with self.assertRaises(RuntimeError) as theirs:
                     net(x[..., :0])
@@ -412,12 +436,14 @@ class Modules(unittest.TestCase):
                     np.testing.assert_array_equal(ours(x).numpy(), expected.numpy())
                     np.testing.assert_array_equal(ours(x).numpy(), expected.numpy())
                     report = ours.octet_report
-                    print(f"{engine} torchvision {name}: {len(report.taken)} operations taken, {len(report.left)} left, equal")
+                    print(f"{engine} torchvision {name}: {len(report.taken)} operations taken, "
+                          f"{len(report.left)} left, equal")
                     for m in report.left:
                         print(f"    {m.name}: {m.kind}: {m.reason}")
 
     def test_every_level_gives_the_same(self):
-        """A user's journey: a quantized network, converted, gives the engine's bytes on every instruction set and number of threads."""
+        """A user's journey: a quantized network, converted, gives the engine's bytes on every instruction set
+        and number of threads."""
         try:
             for engine in ENGINES:
                 torch.backends.quantized.engine = engine
@@ -437,16 +463,20 @@ class Modules(unittest.TestCase):
             octet.set_num_threads(0)
 
     def test_operations_of_torch(self):
-        x, w = torch.randint(0, 255, (1, 8, 5, 5), dtype=torch.uint8), torch.randint(-128, 127, (70, 8, 3, 3), dtype=torch.int8)
+        x, w = torch.randint(0, 255, (1, 8, 5, 5), dtype=torch.uint8), torch.randint(-128, 127, (70, 8, 3, 3),
+                                                                                     dtype=torch.int8)
         y = torch.ops.octet.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 1, torch.tensor([0.01]), 3, 5, "ort_f32")
-        expected = octet.conv2d(x.numpy(), w.numpy(), padding=1, scale=0.01, x_zero_point=3, zero_point=5, rule="ort_f32")
+        expected = octet.conv2d(x.numpy(), w.numpy(), padding=1, scale=0.01, x_zero_point=3, zero_point=5,
+                                rule="ort_f32")
         np.testing.assert_array_equal(y.numpy(), expected)
 
     def test_what_is_not_taken_is_named(self):
         import torch.ao.nn.quantized as q
         torch.backends.quantized.engine = "qnnpack"
-        net = torch.nn.Sequential(q.Linear(4, 4), q.ReLU6(), q.Softmax(1, 1.), q.Embedding(3, 4), q.EmbeddingBag(3, 4),
-                                  q.InstanceNorm2d(3, torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3)), 1., 0))
+        net = torch.nn.Sequential(q.Linear(4, 4), q.ReLU6(), q.Softmax(1, 1.), q.Embedding(3, 4),
+                                  q.EmbeddingBag(3, 4),
+                                  q.InstanceNorm2d(3, torch.nn.Parameter(torch.ones(3)),
+                                                   torch.nn.Parameter(torch.ones(3)), 1., 0))
         report = octet.torch.convert(net).octet_report
         self.assertEqual([m.name for m in report.taken], ["0", "1"])
         for m, text in zip(report.left, ("exponentials", "looks up rows", "looks up rows", "statistics of codes")):

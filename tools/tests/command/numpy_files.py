@@ -19,7 +19,8 @@ failures = 0
 
 
 def run(*arguments):
-    return subprocess.run([octet, "run", str(model), "--repeat", "1", *map(str, arguments)], capture_output=True, text=True)
+    return subprocess.run([octet, "run", str(model), "--repeat", "1", *map(str, arguments)],
+                          capture_output=True, text=True)
 
 
 def expect(what, condition, result):

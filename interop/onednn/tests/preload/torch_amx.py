@@ -4,9 +4,10 @@
 
     torch_amx.py [LAYERS]       random layers besides the networks, by default 300
 
-oneDNN 2.6.3's AMX kernels give other bytes for some networks and damage the heap, which glibc's checks find (libc_malloc_debug). Tests
-therefore cap oneDNN to AVX512-VNNI (torch_networks.py, CMakeLists.txt). This program shows that the cap is needed, and that with it all
-is well: it fails if a capped process does not end well. Exits with 77 on a CPU without AMX.
+oneDNN 2.6.3's AMX kernels give other bytes for some networks and damage the heap, which glibc's checks find
+(libc_malloc_debug). Tests therefore cap oneDNN to AVX512-VNNI (torch_networks.py, CMakeLists.txt). This
+program shows that the cap is needed, and that with it all is well: it fails if a capped process does not end
+well. Exits with 77 on a CPU without AMX.
 """
 
 import hashlib
@@ -53,7 +54,9 @@ def child(layers, isa):
     done = subprocess.run([sys.executable, __file__, "--compute", str(layers)], env=env, capture_output=True, text=True)
     lines = [line.split() for line in done.stdout.splitlines()]
     digests = {line[1]: line[2] for line in lines if line[0] == "ends"}
-    how = "ends well" if done.returncode == 0 else f"ends with {done.returncode} in {lines[-1][1] if lines else 'the beginning'}: {done.stderr[-300:]}"
+    how = ("ends well" if done.returncode == 0
+           else f"ends with {done.returncode} in {lines[-1][1] if lines else 'the beginning'}: "
+           f"{done.stderr[-300:]}")
     print(f"oneDNN up to {isa}: {len(digests)} layers and networks, {how}", flush=True)
     return done.returncode == 0, digests
 

@@ -17,7 +17,8 @@ def random_module(random):
     import torch.ao.nn.quantized as q
     import torch.nn.intrinsic.quantized as qi
     import torch.ao.nn.quantized.dynamic as dynamic
-    kind = str(random.choice(["conv1d", "conv2d", "conv2d", "conv3d", "transpose1d", "transpose2d", "transpose3d", "linear", "linear"]))
+    kind = str(random.choice(["conv1d", "conv2d", "conv2d", "conv3d", "transpose1d", "transpose2d",
+                              "transpose3d", "linear", "linear"]))
     relu, per_channel, has_bias = (bool(random.integers(2)) for _ in range(3))
     is_dynamic = random.integers(6) == 0
     groups = int(random.choice([1, 1, 2, 4]))
@@ -28,7 +29,8 @@ def random_module(random):
     padding, dilation = int(random.integers(0, kernel)), int(random.integers(1, 3))
     bias = torch.randn(o) if has_bias else None
     if kind == "linear":
-        module = dynamic.Linear(i, o, has_bias) if is_dynamic else qi.LinearReLU(i, o, has_bias) if relu else q.Linear(i, o, has_bias)
+        module = (dynamic.Linear(i, o, has_bias) if is_dynamic else qi.LinearReLU(i, o, has_bias) if relu
+                  else q.Linear(i, o, has_bias))
         x = torch.randn(*([int(random.integers(1, 9))] * int(random.integers(1, 3))), i)
         weight = torch.randn(o, i)
     else:
@@ -38,15 +40,19 @@ def random_module(random):
         if kind.startswith("transpose"):
             per_channel = False
             made = getattr(dynamic if is_dynamic else q, f"ConvTranspose{dims}d")
-            module = made(i, o, kernel, stride, min(padding, kernel - 1), int(random.integers(stride)), groups, has_bias, 1)
+            module = made(i, o, kernel, stride, min(padding, kernel - 1), int(random.integers(stride)),
+                          groups, has_bias, 1)
             weight = torch.randn(i, o // groups, *[kernel] * dims)
         else:
-            plain = getattr(dynamic, f"Conv{dims}d") if is_dynamic else {1: (q.Conv1d, qi.ConvReLU1d), 2: (q.Conv2d, qi.ConvReLU2d),
-                                                                         3: (q.Conv3d, qi.ConvReLU3d)}[dims][relu]
+            plain = getattr(dynamic, f"Conv{dims}d") if is_dynamic else {1: (q.Conv1d, qi.ConvReLU1d),
+                                                                         2: (q.Conv2d, qi.ConvReLU2d),
+                                                                         3: (q.Conv3d,
+                                                                             qi.ConvReLU3d)}[dims][relu]
             module = plain(i, o, kernel, stride, padding, dilation, groups, has_bias)
             weight = torch.randn(o, i // groups, *[kernel] * dims)
     module.set_weight_bias(quantized_weight(random, weight, per_channel), bias)
     if is_dynamic:
         return module, x
     module.scale, module.zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 256))
-    return module, torch.quantize_per_tensor(x, float(random.uniform(0.005, 0.05)), int(random.integers(0, 256)), torch.quint8)
+    return module, torch.quantize_per_tensor(x, float(random.uniform(0.005, 0.05)),
+                                             int(random.integers(0, 256)), torch.quint8)

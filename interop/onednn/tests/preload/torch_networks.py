@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's quantized networks with oneDNN alone and with liboctet_dnnl in front of it: every byte of every output must be equal.
+"""PyTorch's quantized networks with oneDNN alone and with liboctet_dnnl in front of it: every byte of every
+output must be equal.
 
     torch_networks.py LIBRARY               equal bytes, with 1 and 2 threads, and with Octet capped to AVX2
     torch_networks.py LIBRARY --quick       small images and networks: for continuous integration
     torch_networks.py LIBRARY --time        times and their ratio, for an idle machine
 
-Networks have random weights, are calibrated once by PyTorch alone and saved: calibration runs in float, where thread counts and
-instruction sets change bits. Then each child process loads them and runs the same inputs. What the library took is read from
-its log: an int8 convolution, deconvolution, inner product or matmul that fell back is a failure. oneDNN's sums saturate on CPUs without
-AVX512-VNNI; there Octet's bytes are compared with its own on one thread.
+Networks have random weights, are calibrated once by PyTorch alone and saved: calibration runs in float, where
+thread counts and instruction sets change bits. Then each child process loads them and runs the same inputs.
+What the library took is read from its log: an int8 convolution, deconvolution, inner product or matmul that
+fell back is a failure. oneDNN's sums saturate on CPUs without AVX512-VNNI; there Octet's bytes are compared
+with its own on one thread.
 """
 
 import argparse
@@ -22,8 +24,8 @@ import sys
 import tempfile
 import time
 
-# oneDNN is the oracle as it computes with AVX512-VNNI; its AMX kernels give other bytes and damage memory (torch_amx.py). Below this
-# level the cap changes nothing.
+# oneDNN is the oracle as it computes with AVX512-VNNI; its AMX kernels give other bytes and damage memory
+# (torch_amx.py). Below this level the cap changes nothing.
 ORACLE_ISA = "AVX512_CORE_VNNI"
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", ORACLE_ISA)
 
@@ -69,7 +71,8 @@ def make_networks(quick):
     def bottleneck(i, width, stride):
         o = 4 * width
         short = conv(i, o, 1, stride, relu=False) if stride > 1 or i != o else None
-        return Residual(nn.Sequential(conv(i, width, 1), conv(width, width, 3, stride), conv(width, o, 1, relu=False)), short)
+        return Residual(nn.Sequential(conv(i, width, 1), conv(width, width, 3, stride),
+                                      conv(width, o, 1, relu=False)), short)
 
     def resnet(block, expansion, counts):
         layers, i = [conv(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
@@ -107,7 +110,8 @@ def make_networks(quick):
 
         def forward(self, x):
             b, t, d = x.size(0), x.size(1), x.size(2)
-            q_, k, v = (f(x).reshape(b, t, self.heads, d // self.heads).transpose(1, 2) for f in (self.q, self.k, self.v))
+            q_, k, v = (f(x).reshape(b, t, self.heads, d // self.heads).transpose(1, 2)
+                        for f in (self.q, self.k, self.v))
             attention = torch.softmax(q_ @ k.transpose(2, 3) / (d // self.heads) ** 0.5, -1) @ v
             x = self.norm1(x + self.out(attention.transpose(1, 2).reshape(b, t, d)))
             return self.norm2(x + self.down(self.relu(self.up(x))))
@@ -238,7 +242,8 @@ def child(arguments, library=None, **environment):
 
 def check_log(log):
     """Counts of what was taken; an int8 product that was not is an error."""
-    fell_back = re.findall(r"octet: (?:falls back to oneDNN|refused): ((?:convolution|deconvolution|inner_product|matmul) src:[su]8.*)", log)
+    fell_back = re.findall(r"octet: (?:falls back to oneDNN|refused): "
+                           r"((?:convolution|deconvolution|inner_product|matmul) src:[su]8.*)", log)
     if fell_back:
         sys.exit("not taken:\n  " + "\n  ".join(fell_back))
     taken = re.findall(r"octet: taken: (\w+)", log)
@@ -256,14 +261,16 @@ def expected(directory, library, threads, on_fewer):
 
 
 def compare(directory, library, threads, on_fewer):
-    """`on_fewer`: what was expected on fewer threads, for networks that PyTorch alone cannot run on these: oneDNN 2.6 picks another
-    layout for depthwise weights then, and refuses to reorder what was packed. Quantized parts don't depend on threads."""
+    """`on_fewer`: what was expected on fewer threads, for networks that PyTorch alone cannot run on these:
+    oneDNN 2.6 picks another layout for depthwise weights then, and refuses to reorder what was packed.
+    Quantized parts don't depend on threads."""
     plain = expected(directory, library, threads, on_fewer)
     failing = [name for name in plain if plain[name][0] == "fails"]
     plain.update({name: on_fewer[name] for name in failing})
     total = sum(int(row[1]) for row in plain.values())
     for what, environment in (("", {}), (", AVX2", {"OCTET_MAX_CPU_ISA": "avx2"})):
-        octet, log = child(["--run", directory, "--threads", str(threads)], library, OCTET_DNNL_VERBOSE="1", **environment)
+        octet, log = child(["--run", directory, "--threads", str(threads)], library, OCTET_DNNL_VERBOSE="1",
+                           **environment)
         different = [name for name in plain if plain[name][:2] != octet[name][:2]]
         taken = check_log(log)
         if not taken:
@@ -276,7 +283,8 @@ def compare(directory, library, threads, on_fewer):
 
 
 def show_alone_capped(directory):
-    """What Octet is for: the same networks, the same machine, oneDNN alone with and without a cap on its instruction sets."""
+    """What Octet is for: the same networks, the same machine, oneDNN alone with and without a cap on its
+    instruction sets."""
     plain, _ = child(["--run", directory])
     capped, _ = child(["--run", directory], ONEDNN_MAX_CPU_ISA="AVX2")
     different = [name for name in plain if plain[name][:2] != capped[name][:2]]
@@ -288,14 +296,16 @@ def measure(directory, library, threads, rounds):
     results = {False: {}, True: {}}
     for _ in range(rounds):
         for with_octet in (False, True):
-            rows, _ = child(["--run", directory, "--threads", str(threads), "--seconds", "1"], library if with_octet else None)
+            rows, _ = child(["--run", directory, "--threads", str(threads), "--seconds", "1"],
+                            library if with_octet else None)
             for name, row in rows.items():
                 if row[0] == "fails":
                     continue
                 results[with_octet].setdefault(name, []).append(float(row[2]))
     for name, times in results[False].items():  # without those that fail
         alone, octet = statistics.median(times), statistics.median(results[True][name])
-        print(f"{threads} threads  {name:24} oneDNN {alone:9.3f} ms   Octet {octet:9.3f} ms   {alone / octet:5.2f} x", flush=True)
+        print(f"{threads} threads  {name:24} oneDNN {alone:9.3f} ms   Octet {octet:9.3f} ms   "
+              f"{alone / octet:5.2f} x", flush=True)
 
 
 def main():

@@ -17,13 +17,14 @@ def _reordered(x: Any, dtype: Any, axis: Any, attributes: Dict[str, Any]) -> Arr
     mask = 0 if axis is None else 1 << axis_of(axis, max(np.ndim(x), 1))
     for name, value in attributes.items() if axis is None else ():
         if name != "post_ops" and np.size(value) > 1:
-            raise ValueError(f"{'zero_point' if name == 'y_zero_point' else name} has {np.size(value)} values, allowed: 1, or one per index of `axis`")
+            raise ValueError(f"{'zero_point' if name == 'y_zero_point' else name} has {np.size(value)} "
+                             f"values, allowed: 1, or one per index of `axis`")
     return _octet.run("reorder", {"x": x}, {}, attributes, None, dtype, (mask, mask, mask))
 
 
 @described
-def quantize(x: ArrayLike, *, scale: Numbers, zero_point: Integers = 0, dtype: DTypeLike = "int8", axis: Optional[int] = None,
-             rule: str = "ort_f32") -> Array:
+def quantize(x: ArrayLike, *, scale: Numbers, zero_point: Integers = 0, dtype: DTypeLike = "int8",
+             axis: Optional[int] = None, rule: str = "ort_f32") -> Array:
     """Quantized values of real numbers, clamp(round(x / scale) + zero_point).
 
     - x: real numbers, which are rounded to float32, or integers that stand for them
@@ -41,7 +42,8 @@ def quantize(x: ArrayLike, *, scale: Numbers, zero_point: Integers = 0, dtype: D
     attributes = {"rule": rule, "y_scale": scale, "y_zero_point": zero_point}
     x = _octet.as_array(x, "x")
     keeps_order = x.dtype.kind in "fiub"
-    return _reordered(x.astype(np.float32, copy=False) if keeps_order else _octet.as_floats(x, "x"), dtype, axis, attributes)
+    return _reordered(x.astype(np.float32, copy=False) if keeps_order else _octet.as_floats(x, "x"), dtype,
+                      axis, attributes)
 
 
 @described
@@ -60,10 +62,11 @@ def dequantize(x: ArrayLike, *, scale: Numbers, zero_point: Integers = 0, axis: 
 
 
 @described
-def requantize(x: ArrayLike, *, dtype: DTypeLike = "int8", axis: Optional[int] = None, rule: str = "automatic", multiplier: Integers = None,
-               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
-               x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
-               post_ops: PostOps = None) -> Array:
+def requantize(x: ArrayLike, *, dtype: DTypeLike = "int8", axis: Optional[int] = None,
+               rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
+               scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
+               x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
+               x_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """Accumulators or quantized values in another scale, with the same keyword arguments as `octet.conv2d`.
 
     - x: int32, int8, uint8, int16 or float32

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _octet
-from ..arguments import Array, Integers, Numbers, PostOps, axis_of, flag, function_last, integer, keywords, own_type, real, several
+from ..arguments import (Array, Integers, Numbers, PostOps, axis_of, flag, function_last, integer, keywords,
+                         own_type, real, several)
 from .parameters import described
 
 
 @described
-def eltwise(x: ArrayLike, function: str, *, alpha: float = 0, beta: float = 0, dtype: DTypeLike = None, rule: str = "automatic",
-            multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
-            y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
+def eltwise(x: ArrayLike, function: str, *, alpha: float = 0, beta: float = 0, dtype: DTypeLike = None,
+            rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
+            scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
+            x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
             x_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """A function of single elements.
 
@@ -31,14 +33,17 @@ def eltwise(x: ArrayLike, function: str, *, alpha: float = 0, beta: float = 0, d
     """
     attributes = keywords(locals())
     x, function = function_last(function, x)
-    return _octet.run("eltwise", {"x": x}, {"algorithm": function, "alpha": real("alpha", alpha), "beta": real("beta", beta)}, attributes, None, dtype)
+    return _octet.run("eltwise", {"x": x},
+                      {"algorithm": function, "alpha": real("alpha", alpha), "beta": real("beta", beta)},
+                      attributes, None, dtype)
 
 
 @described
 def binary(x: ArrayLike, y: ArrayLike, function: str, *, dtype: DTypeLike = None, rule: str = "automatic",
-           multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
-           x1_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None, x1_zero_point: Integers = None,
-           zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None, x1_multiplier: Integers = None,
+           multiplier: Integers = None, shift: Integers = None, scale: Numbers = None,
+           x_scale: Numbers = None, x1_scale: Numbers = None, y_scale: Numbers = None,
+           x_zero_point: Integers = None, x1_zero_point: Integers = None, zero_point: Integers = None,
+           x_multiplier: Integers = None, x_shift: Integers = None, x1_multiplier: Integers = None,
            x1_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """A function of two arrays, element by element.
 
@@ -54,12 +59,14 @@ def binary(x: ArrayLike, y: ArrayLike, function: str, *, dtype: DTypeLike = None
 
 
 @described
-def prelu(x: ArrayLike, w: ArrayLike, *, dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
-          shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, w_scale: Numbers = None, y_scale: Numbers = None,
-          x_zero_point: Integers = None, w_zero_point: Integers = None, zero_point: Integers = None, w_multiplier: Integers = None,
+def prelu(x: ArrayLike, w: ArrayLike, *, dtype: DTypeLike = None, rule: str = "automatic",
+          multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
+          w_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
+          w_zero_point: Integers = None, zero_point: Integers = None, w_multiplier: Integers = None,
           w_shift: Integers = None, post_ops: PostOps = None) -> Array:
-    """Parametric ReLU: x where it is positive, else x * w. With the rules of TFLite w holds quantized values, and either x_scale, w_scale, y_scale and zero
-    points or multiplier, shift, w_multiplier and w_shift are needed.
+    """Parametric ReLU: x where it is positive, else x * w. With the rules of TFLite w holds quantized values,
+    and either x_scale, w_scale, y_scale and zero points or multiplier, shift, w_multiplier and w_shift are
+    needed.
 
     - x: any shape; int8, uint8, int32 or float32
     - w: one slope, a vector of one per channel (dimension 1), or an array that is broadcast
@@ -77,8 +84,9 @@ def prelu(x: ArrayLike, w: ArrayLike, *, dtype: DTypeLike = None, rule: str = "a
 
 
 @described
-def sum(xs: Sequence[ArrayLike], scales: Optional[Sequence[float]] = None, *, dtype: DTypeLike = None, rule: str = "automatic",
-        zero_points: Integers = None, y_scale: Numbers = None, zero_point: Integers = None, post_ops: PostOps = None) -> Array:
+def sum(xs: Sequence[ArrayLike], scales: Optional[Sequence[float]] = None, *, dtype: DTypeLike = None,
+        rule: str = "automatic", zero_points: Integers = None, y_scale: Numbers = None,
+        zero_point: Integers = None, post_ops: PostOps = None) -> Array:
     """Arrays of one shape added up, each times its factor. Along an axis: `octet.reduce`.
 
     - xs: the inputs, 1 to 1024 arrays of one shape
@@ -93,16 +101,17 @@ def sum(xs: Sequence[ArrayLike], scales: Optional[Sequence[float]] = None, *, dt
 
 
 @described
-def concat(xs: Sequence[ArrayLike], axis: int = 0, *, scales: Optional[Sequence[float]] = None, zero_points: Integers = None, dtype: DTypeLike = None,
-           rule: str = "automatic", y_scale: Numbers = None, zero_point: Integers = None, post_ops: PostOps = None) -> Array:
+def concat(xs: Sequence[ArrayLike], axis: int = 0, *, scales: Optional[Sequence[float]] = None,
+           zero_points: Integers = None, dtype: DTypeLike = None, rule: str = "automatic",
+           y_scale: Numbers = None, zero_point: Integers = None, post_ops: PostOps = None) -> Array:
     """Arrays one behind the other along an axis.
 
-    - scales: scales of the inputs, one per array, from which `rule` makes values of y_scale and zero_point; None: values are copied
+    - scales: scales of the inputs, one per array, from which `rule` makes values of y_scale and zero_point;
+      None: values are copied
 
-    >>> concat([np.array([1, 2], np.int8), np.array([3], np.int8)]).tolist()
-    [1, 2, 3]
-    >>> concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4], y_scale=4, rule="ort_f32").tolist()
-    [2, 3]
+    >>> concat([np.array([1, 2], np.int8), np.array([3], np.int8)]).tolist() [1, 2, 3] >>>
+    concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4], y_scale=4,
+    rule="ort_f32").tolist() [2, 3]
     """
     attributes = keywords(locals())
     if scales is not None:
@@ -118,14 +127,17 @@ def concat(xs: Sequence[ArrayLike], axis: int = 0, *, scales: Optional[Sequence[
 
 
 @described
-def reduce(x: ArrayLike, function: str, axis: Union[None, int, Sequence[int]] = None, *, keep_dims: bool = False, p: float = 0, epsilon: float = 0,
-           dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
-           scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
-           zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None, post_ops: PostOps = None) -> Array:
+def reduce(x: ArrayLike, function: str, axis: Union[None, int, Sequence[int]] = None, *,
+           keep_dims: bool = False, p: float = 0, epsilon: float = 0, dtype: DTypeLike = None,
+           rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
+           scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
+           x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
+           x_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """One number for all elements along axes, computed in float32.
 
     - x: any shape; int8, uint8, int32 or float32
-    - function: "max", "min", "sum", "mul", "mean", or a norm: "norm_lp_max", "norm_lp_sum", "norm_lp_power_p_max", "norm_lp_power_p_sum"
+    - function: "max", "min", "sum", "mul", "mean", or a norm: "norm_lp_max", "norm_lp_sum",
+      "norm_lp_power_p_max", "norm_lp_power_p_sum"
     - axis: a dimension or several; None: all
     - keep_dims: the result has dimensions of 1 there
     - p: power of a norm, 1 or more
@@ -144,18 +156,21 @@ def reduce(x: ArrayLike, function: str, axis: Union[None, int, Sequence[int]] = 
     if not axes:
         raise ValueError(f"axis is {axis!r}, allowed: None for all, a dimension or several")
     sizes = tuple([1 if d in axes else size for d, size in enumerate(shape)])
-    y = _octet.run("reduction", {"x": x}, {"algorithm": function, "p": real("p", p), "epsilon": real("epsilon", epsilon)}, attributes, sizes, dtype,
+    y = _octet.run("reduction", {"x": x},
+                   {"algorithm": function, "p": real("p", p), "epsilon": real("epsilon", epsilon)},
+                   attributes, sizes, dtype,
                    keep_order=False)
     return y.reshape(sizes if flag("keep_dims", keep_dims) else [size for d, size in enumerate(shape) if d not in axes])
 
 
 @described
-def softmax(x: ArrayLike, axis: int = -1, *, log: bool = False, dtype: DTypeLike = None, rule: str = "automatic",
-            multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
-            y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
+def softmax(x: ArrayLike, axis: int = -1, *, log: bool = False, dtype: DTypeLike = None,
+            rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
+            scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
+            x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
             x_shift: Integers = None, post_ops: PostOps = None) -> Array:
-    """Softmax along an axis, or its logarithm. Quantized values need the scales of their framework: with "ort_f32" x_scale, y_scale and zero_point, with
-    "tflite_2step" x_multiplier and x_shift.
+    """Softmax along an axis, or its logarithm. Quantized values need the scales of their framework: with
+    "ort_f32" x_scale, y_scale and zero_point, with "tflite_2step" x_multiplier and x_shift.
 
     - x: any shape; int8, uint8, int32 or float32
     - log: the logarithm instead
@@ -163,4 +178,6 @@ def softmax(x: ArrayLike, axis: int = -1, *, log: bool = False, dtype: DTypeLike
     >>> softmax(np.array([1, 1], np.float32)).tolist()
     [0.5, 0.5]
     """
-    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if flag("log", log) else "accurate", "axis": integer("axis", axis, 32)}, keywords(locals()), None, dtype)
+    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if flag("log", log) else "accurate",
+                                            "axis": integer("axis", axis, 32)}, keywords(locals()), None,
+                      dtype)

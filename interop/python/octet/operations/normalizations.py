@@ -17,15 +17,20 @@ def _normalized(operation: str, x: Array, mean: Any, variance: Any, statistics: 
                 channels: Tuple[int, ...], epsilon: float, relu: bool, attributes: Dict[str, Any]) -> Array:
     vectors = {"mean": floats(mean, "mean", statistics), "variance": floats(variance, "variance", statistics),
                "scale": floats(scale, "scale", channels), "shift": floats(shift, "shift", channels)}
-    flags = [flag for flag, is_set in (("use_global_stats", mean is not None or variance is not None), ("use_scale", scale is not None),
-                                       ("use_shift", shift is not None), ("fuse_norm_relu", flag("relu", relu))) if is_set]
-    return _octet.run(operation, {"x": x, **vectors}, {"epsilon": real("epsilon", epsilon), "flags": "+".join(flags) or "none"}, attributes, x.shape,
-                      own_type(x) if attributes["rule"] == "none" else None, keep_order=operation == "batch_normalization")
+    flags = [flag for flag, is_set in (("use_global_stats", mean is not None or variance is not None),
+                                       ("use_scale", scale is not None),
+                                       ("use_shift", shift is not None),
+                                       ("fuse_norm_relu", flag("relu", relu))) if is_set]
+    return _octet.run(operation, {"x": x, **vectors},
+                      {"epsilon": real("epsilon", epsilon), "flags": "+".join(flags) or "none"}, attributes,
+                      x.shape,
+                      own_type(x) if attributes["rule"] == "none" else None,
+                      keep_order=operation == "batch_normalization")
 
 
 @described
-def layer_norm(x: ArrayLike, scale: Optional[ArrayLike] = None, shift: Optional[ArrayLike] = None, *, epsilon: float = 1e-5,
-               mean: Optional[ArrayLike] = None, variance: Optional[ArrayLike] = None,
+def layer_norm(x: ArrayLike, scale: Optional[ArrayLike] = None, shift: Optional[ArrayLike] = None, *,
+               epsilon: float = 1e-5, mean: Optional[ArrayLike] = None, variance: Optional[ArrayLike] = None,
                rule: str = "automatic", post_ops: PostOps = None) -> Array:
     """Layer normalization: each row gets mean 0 and variance 1, then a scale and a shift for each of its elements.
 
@@ -36,15 +41,16 @@ def layer_norm(x: ArrayLike, scale: Optional[ArrayLike] = None, shift: Optional[
     - variance: one per row, with `mean`
     - rule: "ort_f32" gives ONNX Runtime's floats to the last bit
 
-    >>> layer_norm(np.array([[1, 3]], np.float32), np.array([2, 2], np.float32), np.array([0, 1], np.float32), epsilon=0).tolist()
-    [[-2.0, 3.0]]
+    >>> layer_norm(np.array([[1, 3]], np.float32), np.array([2, 2], np.float32), np.array([0, 1], np.float32),
+    epsilon=0).tolist() [[-2.0, 3.0]]
     """
     x = np.asarray(x)
     rows = np.atleast_2d(x)
     need_rank(rows, "x", 2, 6)
     if (mean is None) != (variance is None):
         raise TypeError("mean and variance are given one without the other")
-    y = _normalized("layer_normalization", rows, mean, variance, rows.shape[:-1], scale, shift, rows.shape[-1:], epsilon, False,
+    y = _normalized("layer_normalization", rows, mean, variance, rows.shape[:-1], scale, shift,
+                    rows.shape[-1:], epsilon, False,
                     {"rule": text("rule", rule), "post_ops": post_ops})
     return y.reshape(x.shape)
 
@@ -53,7 +59,8 @@ def layer_norm(x: ArrayLike, scale: Optional[ArrayLike] = None, shift: Optional[
 def batch_norm(x: ArrayLike, mean: ArrayLike, variance: ArrayLike, scale: Optional[ArrayLike] = None,
                shift: Optional[ArrayLike] = None, *, epsilon: float = 1e-5,
                relu: bool = False, layout: str = "nchw", rule: str = "automatic", post_ops: PostOps = None) -> Array:
-    """Batch normalization by given statistics: (x - mean) / sqrt(variance + epsilon) * scale + shift, folded into one product and sum.
+    """Batch normalization by given statistics: (x - mean) / sqrt(variance + epsilon) * scale + shift, folded
+    into one product and sum.
 
     - x: images (n, channels, height, width), or rows, sequences or volumes, of float32
     - mean: one per channel

@@ -9,21 +9,23 @@ from typing import Any, Dict, Optional
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _octet
-from ..arguments import (Array, Integers, Numbers, Padding, PostOps, Sizes, as_given, channels_first, flag, keywords, need_rank, padded, padding_of,
-                         per_side, positions, text)
+from ..arguments import (Array, Integers, Numbers, Padding, PostOps, Sizes, as_given, channels_first, flag,
+                         keywords, need_rank, padded, padding_of, per_side, positions, text)
 from .parameters import described
 
 
-def _pooling(dims: int, kind: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, layout: str, dtype: Any,
-             attributes: Dict[str, Any]) -> Array:
+def _pooling(dims: int, kind: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, layout: str,
+             dtype: Any, attributes: Dict[str, Any]) -> Array:
     x = channels_first(x, layout)
     need_rank(x, "x", dims + 2, dims + 2)
     image, kernel, dilations = x.shape[2:], per_side(kernel, dims, "kernel"), per_side(dilation, dims, "dilation")
     strides = kernel if stride is None else per_side(stride, dims, "stride")
     before, after = padding_of(padded(padding, image, kernel, strides, dilations), dims)
     sizes = tuple(map(positions, image, map(operator.add, before, after), kernel, dilations, strides))
-    y = _octet.run("pooling", {"x": x}, {"algorithm": kind, "kernel": kernel, "strides": strides, "dilation": tuple([d - 1 for d in dilations]),
-                                         "padding_l": before, "padding_r": after}, attributes, x.shape[:2] + sizes, dtype)
+    y = _octet.run("pooling", {"x": x}, {"algorithm": kind, "kernel": kernel, "strides": strides,
+                                         "dilation": tuple([d - 1 for d in dilations]),
+                                         "padding_l": before, "padding_r": after}, attributes,
+                   x.shape[:2] + sizes, dtype)
     return as_given(y, layout)
 
 
@@ -32,10 +34,11 @@ def _average(include_padding: bool) -> str:
 
 
 @described
-def max_pool2d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0, dilation: Sizes = 1,
-               layout: str = "nchw", dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
-               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
-               x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
+def max_pool2d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0,
+               dilation: Sizes = 1, layout: str = "nchw", dtype: DTypeLike = None, rule: str = "automatic",
+               multiplier: Integers = None, shift: Integers = None, scale: Numbers = None,
+               x_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
+               zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
                post_ops: PostOps = None) -> Array:
     """Largest element of each window.
 
@@ -49,10 +52,11 @@ def max_pool2d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, p
 
 
 @described
-def max_pool1d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0, dilation: Sizes = 1,
-               layout: str = "ncw", dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
-               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
-               x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
+def max_pool1d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0,
+               dilation: Sizes = 1, layout: str = "ncw", dtype: DTypeLike = None, rule: str = "automatic",
+               multiplier: Integers = None, shift: Integers = None, scale: Numbers = None,
+               x_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
+               zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
                post_ops: PostOps = None) -> Array:
     """`max_pool2d` of sequences.
 
@@ -66,10 +70,11 @@ def max_pool1d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, p
 
 
 @described
-def max_pool3d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0, dilation: Sizes = 1,
-               layout: str = "ncdhw", dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
-               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None,
-               x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
+def max_pool3d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0,
+               dilation: Sizes = 1, layout: str = "ncdhw", dtype: DTypeLike = None, rule: str = "automatic",
+               multiplier: Integers = None, shift: Integers = None, scale: Numbers = None,
+               x_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
+               zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
                post_ops: PostOps = None) -> Array:
     """`max_pool2d` of volumes.
 
@@ -83,11 +88,12 @@ def max_pool3d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, p
 
 
 @described
-def avg_pool2d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0, dilation: Sizes = 1,
-               include_padding: bool = False, layout: str = "nchw", dtype: DTypeLike = None, rule: str = "automatic",
-               multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
-               y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
-               x_shift: Integers = None, post_ops: PostOps = None) -> Array:
+def avg_pool2d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0,
+               dilation: Sizes = 1, include_padding: bool = False, layout: str = "nchw",
+               dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
+               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
+               y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None,
+               x_multiplier: Integers = None, x_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """Average of each window, rounded as the rule says.
 
     - x: images (n, channels, height, width) of int8, uint8 or float32
@@ -97,15 +103,17 @@ def avg_pool2d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, p
     >>> avg_pool2d(np.arange(8, dtype=np.int8).reshape(1, 1, 2, 4), 2).tolist()         # 2.5 and 4.5, halves to even
     [[[[2, 4]]]]
     """
-    return _pooling(2, _average(include_padding), x, kernel, stride, padding, dilation, layout, dtype, keywords(locals()))
+    return _pooling(2, _average(include_padding), x, kernel, stride, padding, dilation, layout, dtype,
+                    keywords(locals()))
 
 
 @described
-def avg_pool1d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0, dilation: Sizes = 1,
-               include_padding: bool = False, layout: str = "ncw", dtype: DTypeLike = None, rule: str = "automatic",
-               multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
-               y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
-               x_shift: Integers = None, post_ops: PostOps = None) -> Array:
+def avg_pool1d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0,
+               dilation: Sizes = 1, include_padding: bool = False, layout: str = "ncw",
+               dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
+               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
+               y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None,
+               x_multiplier: Integers = None, x_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """`avg_pool2d` of sequences.
 
     - x: sequences (n, channels, length) of int8, uint8 or float32
@@ -117,15 +125,17 @@ def avg_pool1d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, p
     >>> avg_pool1d(np.array([[[2, 4, 6]]], np.int8), 3, padding=1, stride=2, include_padding=True).tolist()
     [[[2, 3]]]
     """
-    return _pooling(1, _average(include_padding), x, kernel, stride, padding, dilation, layout, dtype, keywords(locals()))
+    return _pooling(1, _average(include_padding), x, kernel, stride, padding, dilation, layout, dtype,
+                    keywords(locals()))
 
 
 @described
-def avg_pool3d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0, dilation: Sizes = 1,
-               include_padding: bool = False, layout: str = "ncdhw", dtype: DTypeLike = None, rule: str = "automatic",
-               multiplier: Integers = None, shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
-               y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None, x_multiplier: Integers = None,
-               x_shift: Integers = None, post_ops: PostOps = None) -> Array:
+def avg_pool3d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, padding: Padding = 0,
+               dilation: Sizes = 1, include_padding: bool = False, layout: str = "ncdhw",
+               dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None,
+               shift: Integers = None, scale: Numbers = None, x_scale: Numbers = None,
+               y_scale: Numbers = None, x_zero_point: Integers = None, zero_point: Integers = None,
+               x_multiplier: Integers = None, x_shift: Integers = None, post_ops: PostOps = None) -> Array:
     """`avg_pool2d` of volumes.
 
     - x: volumes (n, channels, depth, height, width) of int8, uint8 or float32
@@ -135,24 +145,27 @@ def avg_pool3d(x: ArrayLike, kernel: Sizes, *, stride: Optional[Sizes] = None, p
     >>> avg_pool3d(np.full((1, 2, 2, 2, 2), 7, np.uint8), 2).tolist()
     [[[[[7]]], [[[7]]]]]
     """
-    return _pooling(3, _average(include_padding), x, kernel, stride, padding, dilation, layout, dtype, keywords(locals()))
+    return _pooling(3, _average(include_padding), x, kernel, stride, padding, dilation, layout, dtype,
+                    keywords(locals()))
 
 
 _COORDINATES = ("half_pixel", "asymmetric", "align_corners", "align_corners_half_pixel")
 
 
 @described
-def resize(x: ArrayLike, size: Sizes, *, mode: str = "nearest", coordinates: str = "half_pixel", layout: str = "nchw",
-           dtype: DTypeLike = None, rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
-           scale: Numbers = None, x_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
-           zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None, post_ops: PostOps = None) -> Array:
+def resize(x: ArrayLike, size: Sizes, *, mode: str = "nearest", coordinates: str = "half_pixel",
+           layout: str = "nchw", dtype: DTypeLike = None, rule: str = "automatic",
+           multiplier: Integers = None, shift: Integers = None, scale: Numbers = None,
+           x_scale: Numbers = None, y_scale: Numbers = None, x_zero_point: Integers = None,
+           zero_point: Integers = None, x_multiplier: Integers = None, x_shift: Integers = None,
+           post_ops: PostOps = None) -> Array:
     """Images of another size.
 
     - x: images (n, channels, height, width), sequences or volumes of int8, uint8, int32 or float32
     - size: of the result, one number or one per side
     - mode: "nearest" or "linear"
-    - coordinates: where the result's elements lie in the input, as ONNX and TFLite call it: "half_pixel", "asymmetric", "align_corners" or
-      "align_corners_half_pixel"
+    - coordinates: where the result's elements lie in the input, as ONNX and TFLite call it: "half_pixel",
+      "asymmetric", "align_corners" or "align_corners_half_pixel"
 
     >>> resize(np.array([[[1, 2]]], np.uint8), 4, layout="ncw").tolist()
     [[[1, 1, 2, 2]]]
@@ -168,4 +181,5 @@ def resize(x: ArrayLike, size: Sizes, *, mode: str = "nearest", coordinates: str
     if min(wanted) < 1:
         raise ValueError(f"size is {min(wanted)}, allowed: 1 or more")
     sizes = x.shape[:2] + wanted
-    return as_given(_octet.run("resampling", {"x": x}, {"algorithm": mode, "coordinates": coordinates}, attributes, sizes, dtype), layout)
+    return as_given(_octet.run("resampling", {"x": x}, {"algorithm": mode, "coordinates": coordinates},
+                               attributes, sizes, dtype), layout)

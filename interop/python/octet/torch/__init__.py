@@ -5,11 +5,13 @@
     fast = octet.torch.convert(quantized)                  # as torch.backends.quantized.engine computes
     print(fast.octet_report)                               # what was taken, and what stays in PyTorch, and why
 
-Works on eager and on FX-quantized modules. Quantized convolutions, transposed convolutions and linear layers (dynamic ones, too), activations,
-sums, products, concatenation and pooling are replaced by modules that compute the same on Octet; everything else is PyTorch's. What a
-`forward` written in Python calls itself (`F.relu`, `torch.cat`, `x.clamp`) is seen while it runs, so under any condition.
+Works on eager and on FX-quantized modules. Quantized convolutions, transposed convolutions and linear layers
+(dynamic ones, too), activations, sums, products, concatenation and pooling are replaced by modules that
+compute the same on Octet; everything else is PyTorch's. What a `forward` written in Python calls itself
+(`F.relu`, `torch.cat`, `x.clamp`) is seen while it runs, so under any condition.
 
-`torch.ops.octet.conv2d`, `linear`, `add` and others (`help(octet.torch.library)`) are the operations themselves, on tensors of codes.
+`torch.ops.octet.conv2d`, `linear`, `add` and others (`help(octet.torch.library)`) are the operations
+themselves, on tensors of codes.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Opti
     engine: "qnnpack" or "onednn", whose arithmetic is kept; by default torch.backends.quantized.engine.
     rule: another contract for convolutions and linear layers instead, "f32" or "ort_f32".
 
-    The copy's `octet_report` lists every operation, taken or left, with the reason. Activations, sums, averages and the like are taken
-    where they give the same codes for every code or pair of codes, which is tried at the first run, when their scales are known.
+    The copy's `octet_report` lists every operation, taken or left, with the reason. Activations, sums,
+    averages and the like are taken where they give the same codes for every code or pair of codes, which is
+    tried at the first run, when their scales are known.
 
     The copy keeps `module`: that is what pickling and `torch.save` write, and loading converts it again. (PyTorch 1.13
     itself cannot load what its FX mode has quantized: save such a module's `state_dict` before you convert it.)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a module's own `forward` calls: functions and methods of PyTorch, seen while it runs.
 
-A module written in Python may decide anything while it runs, so that no trace of one run says what the next one does. Converted modules with a
-`forward` of their own therefore run in a mode of PyTorch that shows each call (`__torch_function__`), wherever it stands, under whatever
-condition. The first time that a place in the program calls a function, the function is put on Octet as in an FX graph, and the report gets a line
-with the place.
+A module written in Python may decide anything while it runs, so that no trace of one run says what the next
+one does. Converted modules with a `forward` of their own therefore run in a mode of PyTorch that shows each
+call (`__torch_function__`), wherever it stands, under whatever condition. The first time that a place in the
+program calls a function, the function is put on Octet as in an FX graph, and the report gets a line with the
+place.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from .elements import Function
 from .report import Taken
 
 # Through these a call of the user's comes to the mode.
-_WAY = ("torch.overrides", "torch.functional", "torch.nn.functional", "torch._tensor", "torch._jit_internal", "torch._ops", "contextlib")
+_WAY = ("torch.overrides", "torch.functional", "torch.nn.functional", "torch._tensor", "torch._jit_internal",
+        "torch._ops", "contextlib")
 _COMPOSED = "torch.ao.nn.quantizable"
 # Questions, which compute nothing.
-_QUESTIONS = frozenset("size dim numel stride is_contiguous element_size data_ptr storage_offset type q_scale q_zero_point qscheme q_per_channel_axis "
-                       "q_per_channel_scales q_per_channel_zero_points is_floating_point is_complex get_device int_repr untyped_storage".split())
+_QUESTIONS = frozenset("size dim numel stride is_contiguous element_size data_ptr storage_offset type "
+                       "q_scale q_zero_point qscheme q_per_channel_axis q_per_channel_scales "
+                       "q_per_channel_zero_points is_floating_point is_complex get_device int_repr "
+                       "untyped_storage".split())
 
 Maker = Callable[[str, Callable[..., Any], Taken], Optional[Function]]
 
@@ -38,14 +42,16 @@ class Calls:
         self.make, self.report = make, report
         self.found: Dict[Any, Optional[Function]] = {}
 
-    def function(self, key: Any, module: str, func: Callable[..., Any], name: str, frame: FrameType, args: Any) -> Optional[Function]:
+    def function(self, key: Any, module: str, func: Callable[..., Any], name: str, frame: FrameType,
+                 args: Any) -> Optional[Function]:
         """What stands for a function at a place; None where PyTorch's does."""
         if key not in self.found:
             self.found[key] = None
             if _has_tensor(args):
                 where = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
                 name_here = f"{module}.{name}" if module else name
-                same = sum(entry.name.rpartition("_")[0] == name_here or entry.name == name_here for entry in self.report)
+                same = sum(entry.name.rpartition("_")[0] == name_here or entry.name == name_here
+                           for entry in self.report)
                 entry = Taken(f"{name_here}_{same}" if same else name_here, f"{name} at {where}")
                 self.report.append(entry)
                 self.found[key] = self.make(name, func, entry)
@@ -59,7 +65,8 @@ class _Mode(TorchFunctionMode):
         super().__init__()
         self.calls, self.modules = calls, [""]
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (),
+                           kwargs: Optional[Dict[str, Any]] = None) -> Any:
         keywords = kwargs or {}
         name = getattr(func, "__name__", "")
         if name.startswith("__") or name in _QUESTIONS:
@@ -117,9 +124,11 @@ def _caller() -> Optional[FrameType]:
 
 
 def is_composed(module: torch.nn.Module) -> bool:
-    """Layers of PyTorch that are made of other layers and functions: torch.ao.nn.quantized.LSTM and MultiheadAttention."""
-    return type(module).__module__.startswith(_COMPOSED) or type(module).__name__ in ("LSTM", "MultiheadAttention") and bool(
-        list(module.children())) and ".dynamic" not in type(module).__module__
+    """Layers of PyTorch that are made of other layers and functions: torch.ao.nn.quantized.LSTM and MultiheadAttention.
+    """
+    return (type(module).__module__.startswith(_COMPOSED)
+            or type(module).__name__ in ("LSTM", "MultiheadAttention") and bool(list(module.children()))
+            and ".dynamic" not in type(module).__module__)
 
 
 def _has_tensor(values: Any) -> bool:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies between the products of a quantized PyTorch network: activations, sums, products, concatenation, pooling.
 
-PyTorch computes most of these in floats, by vector and by scalar code that may round differently. So nothing here is believed: when the scales
-of the inputs are known, at the first run, the operation is tried on *every* code, or on every pair of codes, by PyTorch's vector code, by its
-scalar code, and by Octet. Only where all agree does Octet take it; else it stays, and the report says how many differ.
+PyTorch computes most of these in floats, by vector and by scalar code that may round differently. So nothing
+here is believed: when the scales of the inputs are known, at the first run, the operation is tried on *every*
+code, or on every pair of codes, by PyTorch's vector code, by its scalar code, and by Octet. Only where all
+agree does Octet take it; else it stays, and the report says how many differ.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _ALL = torch.arange(256, dtype=torch.uint8)
 CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 # Without modes that see PyTorch's functions (torch.overrides), which cost microseconds per call.
-unseen: Callable[[], ContextManager[None]] = getattr(torch.overrides, "_no_torch_function_mode", torch._C.DisableTorchFunction)
+unseen: Callable[[], ContextManager[None]] = getattr(torch.overrides, "_no_torch_function_mode",
+                                                     torch._C.DisableTorchFunction)
 
 
 def quantized(codes: Tensor, scale: float, zero_point: int) -> Tensor:
@@ -33,7 +35,8 @@ def quantized(codes: Tensor, scale: float, zero_point: int) -> Tensor:
 
 def is_taken(x: Any) -> bool:
     """A tensor of unsigned codes with one scale."""
-    return isinstance(x, Tensor) and x.is_quantized and x.dtype == torch.quint8 and x.qscheme() == torch.per_tensor_affine
+    return (isinstance(x, Tensor) and x.is_quantized and x.dtype == torch.quint8 and x.qscheme()
+            == torch.per_tensor_affine)
 
 
 def codes_of(x: Tensor) -> Array:
@@ -98,14 +101,16 @@ class Function(torch.nn.Module):
         plan = self.plans[key]
         return self.call(*args, **keywords) if plan is None else plan(*args)
 
-    def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
-        """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others may depend."""
+    def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any],
+               keywords: Dict[str, Any]) -> Callable[..., Tensor]:
+        """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others
+        may depend."""
         given = _copies(args)  # of functions that write into theirs
         y, expected = plan(*_copies(args)), self.call(*given, **keywords)
         order = order_of(expected)
         if y.shape != expected.shape or _meaning(y) != _meaning(expected):
-            raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point {_meaning(expected)}, "
-                          f"Octet's {tuple(y.shape)}, {_meaning(y)}")
+            raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point "
+                          f"{_meaning(expected)}, " f"Octet's {tuple(y.shape)}, {_meaning(y)}")
         differ = int((codes_of(y) != codes_of(expected)).sum())
         if differ:
             raise Refused(f"{differ} of {y.numel()} codes differ")
@@ -124,7 +129,8 @@ class Function(torch.nn.Module):
 
 def _copies(args: Sequence[Any]) -> Sequence[Any]:
     """In the same memory order, which `clone` of codes does not keep."""
-    return [quantized(a.int_repr(), *_meaning(a)) if is_taken(a) else a.clone() if isinstance(a, Tensor) else a for a in args]
+    return [quantized(a.int_repr(), *_meaning(a)) if is_taken(a) else a.clone() if isinstance(a, Tensor)
+            else a for a in args]
 
 
 def _meaning(x: Tensor) -> Tuple[float, int]:
@@ -137,11 +143,13 @@ def _frozen(values: Any) -> Any:
         return tuple(_frozen(v) for v in values)
     if isinstance(values, dict):
         return tuple((k, _frozen(v)) for k, v in sorted(values.items()))
-    return (values.item() if isinstance(values, Tensor) and values.numel() == 1 else values) if not is_taken(values) else _meaning(values)
+    return ((values.item() if isinstance(values, Tensor) and values.numel() == 1 else values)
+            if not is_taken(values) else _meaning(values))
 
 
 def table_of(call: Callable[[Tensor], Tensor], scale: float, zero_point: int) -> Tuple[Array, float, int]:
-    """A function's codes for all codes, with their meaning. Throws Refused where PyTorch's own scalar code gives others."""
+    """A function's codes for all codes, with their meaning. Throws Refused where PyTorch's own scalar code
+    gives others."""
     y = call(quantized(_ALL.clone(), scale, zero_point))
     if not is_taken(y):
         raise Refused("the result has no unsigned codes with one scale")
@@ -179,13 +187,15 @@ class Elementwise(Function):
         return run
 
     def _is_misplaced(self, args: Sequence[Any], keywords: Dict[str, Any], table: Array) -> bool:
-        """Whether PyTorch writes codes of a channels-last image, as they lie, into an image that is not (1.13: hardtanh of QNNPACK)."""
+        """Whether PyTorch writes codes of a channels-last image, as they lie, into an image that is not
+        (1.13: hardtanh of QNNPACK)."""
         if order_of(args[0]) != torch.channels_last:
             return False
         image = _ALL.reshape(1, 16, 4, 4).contiguous(memory_format=torch.channels_last)
         y = self.call(quantized(image, *_meaning(args[0])), *args[1:], **keywords)
         right = table[image.numpy()]
-        return bool((codes_of(y) != right).any()) and bool((codes_of(y) == right.transpose(0, 2, 3, 1).reshape(right.shape)).all())
+        return (bool((codes_of(y) != right).any())
+                and bool((codes_of(y) == right.transpose(0, 2, 3, 1).reshape(right.shape)).all()))
 
 
 class Pairwise(Function):
@@ -209,12 +219,14 @@ class Pairwise(Function):
         holes = codes_of(self.call(_strided(a, *_meaning(x)), _strided(b, *_meaning(y)), *args[2:], **keywords))
         differ = int((expected != holes).sum())
         if differ:
-            raise Refused(f"PyTorch's own codes depend on where an element lies: {differ} of 65536 pairs of codes differ")
+            raise Refused(f"PyTorch's own codes depend on where an element lies: {differ} of 65536 pairs of "
+                          f"codes differ")
         least = 65536
         for how in self._candidates(_meaning(x), _meaning(y), scale, zero_point):
             differ = int((self._codes(a.numpy(), b.numpy(), how) != expected).sum())
             if differ == 0:
-                return lambda s, t, *rest: quantized(torch.from_numpy(self._codes(codes_of(s), codes_of(t), how)), scale, zero_point)
+                return lambda s, t, *rest: quantized(torch.from_numpy(self._codes(codes_of(s), codes_of(t),
+                                                                                  how)), scale, zero_point)
             least = min(least, differ)
         raise Refused(f"{least} of 65536 pairs of codes differ")
 
@@ -224,16 +236,19 @@ class Pairwise(Function):
             return codes
         return operations.eltwise(codes, "linear", alpha=1, post_ops=[("clip", how["zero_point"], 255)])
 
-    def _candidates(self, x: Tuple[float, int], y: Tuple[float, int], scale: float, zero_point: int) -> List[Dict[str, Any]]:
+    def _candidates(self, x: Tuple[float, int], y: Tuple[float, int], scale: float,
+                    zero_point: int) -> List[Dict[str, Any]]:
         """Arithmetic that may be the engine's: QNNPACK's integers, and scales in f32 in several orders."""
         inverse = np.float32(1) / np.float32(scale)
         m = float(np.float32(x[0] * y[0] / scale))
         rules = [("ort_f32", x[0], y[0], scale)]
         if self.function == "add":
-            rules = [("caffe2_2step", x[0], y[0], scale)] + rules + [("ort_f32", float(x[0] * inverse), float(y[0] * inverse), 1.)]
+            rules = ([("caffe2_2step", x[0], y[0], scale)] + rules
+                     + [("ort_f32", float(x[0] * inverse), float(y[0] * inverse), 1.)])
         else:
             rules += [("ort_f32", 1., 1., 1 / m), ("ort_f32", m, 1., 1.), ("ort_f32", 1., m, 1.)]
-        return [dict(rule=rule, x_scale=s0, x1_scale=s1, y_scale=s, x_zero_point=x[1], x1_zero_point=y[1], zero_point=zero_point,
+        return [dict(rule=rule, x_scale=s0, x1_scale=s1, y_scale=s, x_zero_point=x[1], x1_zero_point=y[1],
+                     zero_point=zero_point,
                      dtype="uint8") for rule, s0, s1, s in rules]
 
 
@@ -258,7 +273,8 @@ class Concatenation(Function):
         first = quantized(_ALL[:1].clone(), *_meaning(xs[0]))  # whose scale torch.cat gives to all
         for x in xs:
             table, *meaning = table_of(lambda t: self.call([first, t], 0, *rest, **others)[1:], *_meaning(x))
-            if all(order_of(t) == torch.channels_last for t in xs):  # another function of PyTorch's, with vectors along the channels
+            # PyTorch has another function for these, with vectors along the channels.
+            if all(order_of(t) == torch.channels_last for t in xs):
                 for shape in ((1, 256, 1, 1), (1, 1, 16, 16)):
                     image = quantized(_ALL.reshape(shape).contiguous(memory_format=torch.channels_last), *_meaning(x))
                     head = quantized(torch.zeros_like(image.int_repr()), *_meaning(xs[0]))

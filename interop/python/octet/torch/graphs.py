@@ -16,28 +16,33 @@ from .pooling import Pooling
 from .report import CHANGES, MOVES, Report, Taken
 
 _nn, _functions = torch.nn, torch.nn.functional
-_ELEMENTWISE_MODULES = (_nn.ReLU, _nn.ReLU6, _nn.Hardtanh, _nn.Sigmoid, _nn.Tanh, _nn.Hardsigmoid, _nn.LeakyReLU, _nn.ELU, _nn.CELU,
-                        _nn.Hardswish, _nn.Threshold, _nn.GELU)  # PyTorch's quantized ones are derived from these
-_ELEMENTWISE = ("relu", "relu6", "hardtanh", "sigmoid", "tanh", "hardsigmoid", "leaky_relu", "elu", "celu", "hardswish", "clamp", "threshold", "gelu",
-                "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu")
+# PyTorch's quantized modules are derived from these.
+_ELEMENTWISE_MODULES = (_nn.ReLU, _nn.ReLU6, _nn.Hardtanh, _nn.Sigmoid, _nn.Tanh, _nn.Hardsigmoid, _nn.LeakyReLU,
+                        _nn.ELU, _nn.CELU, _nn.Hardswish, _nn.Threshold, _nn.GELU)
+_ELEMENTWISE = ("relu", "relu6", "hardtanh", "sigmoid", "tanh", "hardsigmoid", "leaky_relu", "elu", "celu",
+                "hardswish", "clamp", "threshold", "gelu", "add_scalar", "add_scalar_relu", "mul_scalar",
+                "mul_scalar_relu")
 _PAIRWISE = ("add", "add_relu", "mul", "mul_relu")
-_POOLING = ("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
-            "adaptive_avg_pool3d")
-_POOLING_MODULES = (_nn.MaxPool1d, _nn.MaxPool2d, _nn.AvgPool1d, _nn.AvgPool2d, _nn.AvgPool3d, _nn.AdaptiveAvgPool1d, _nn.AdaptiveAvgPool2d,
-                    _nn.AdaptiveAvgPool3d)
-_MOVES = ("flatten", "reshape", "view", "permute", "transpose", "getitem", "getattr", "size", "contiguous", "squeeze", "unsqueeze", "chunk",
-          "split", "dim", "detach", "clone", "channel_shuffle", "unflatten", "pad", "pixel_shuffle", "pixel_unshuffle", "stack", "unbind", "select", "expand", "repeat", "roll",
+_POOLING = ("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+_POOLING_MODULES = (_nn.MaxPool1d, _nn.MaxPool2d, _nn.AvgPool1d, _nn.AvgPool2d, _nn.AvgPool3d,
+                    _nn.AdaptiveAvgPool1d, _nn.AdaptiveAvgPool2d, _nn.AdaptiveAvgPool3d)
+_MOVES = ("flatten", "reshape", "view", "permute", "transpose", "getitem", "getattr", "size", "contiguous",
+          "squeeze", "unsqueeze", "chunk", "split", "dim", "detach", "clone", "channel_shuffle", "unflatten",
+          "pad", "pixel_shuffle", "pixel_unshuffle", "stack", "unbind", "select", "expand", "repeat", "roll",
           "flip", "t", "movedim", "swapaxes", "narrow", "unsafe_chunk", "index_select")
 # What cannot have PyTorch's bytes, or has nothing to compute with.
 _REASONS = {
     ("embedding", "embeddingbag"): "looks up rows and gives floats, for which Octet has no operation",
     ("softmax",): "PyTorch's exponentials of floats have last bits of their own",
-    ("layernorm", "groupnorm", "instancenorm1d", "instancenorm2d", "instancenorm3d", "layer_norm", "group_norm", "instance_norm"):
+    ("layernorm", "groupnorm", "instancenorm1d", "instancenorm2d", "instancenorm3d", "layer_norm",
+     "group_norm", "instance_norm"):
         "finds statistics of codes at each run, for which Octet has no operation",
     ("mean", "std"): "PyTorch adds floats, whose order decides the last bit",
     ("matmul", "bmm", "einsum", "baddbmm"): "PyTorch multiplies floats",
     ("dropout",): "does nothing unless a network is trained",
-    ("interpolate", "upsample", "upsample_bilinear", "upsample_nearest"): "copies or mixes pixels by PyTorch's own positions",
+    ("interpolate", "upsample", "upsample_bilinear",
+     "upsample_nearest"): "copies or mixes pixels by PyTorch's own positions",
 }
 _BOUNDARIES = ("quantize_per_tensor", "dequantize", "quantize", "quantize_per_tensor_dynamic")
 
@@ -63,7 +68,8 @@ def _reason(name: str) -> str:
 
 
 class Functional(torch.nn.Module):
-    """torch.ao.nn.quantized.QFunctional: its methods are functions of two tensors, a tensor and a number, or several tensors."""
+    """torch.ao.nn.quantized.QFunctional: its methods are functions of two tensors, a tensor and a number, or
+    several tensors."""
 
     def __init__(self, source: torch.nn.Module, name: str, report: Report) -> None:
         super().__init__()
@@ -113,9 +119,12 @@ class Pool(torch.nn.Module):
         if kind.startswith("Adaptive"):
             name, known = kind.replace("AdaptiveAvgPool", "adaptive_avg_pool"), ("output_size",)
         elif kind.startswith("Max"):
-            name, known = kind.replace("MaxPool", "max_pool"), ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
+            name, known = kind.replace("MaxPool", "max_pool"), ("kernel_size", "stride", "padding",
+                                                                "dilation", "ceil_mode", "return_indices")
         else:
-            name, known = kind.replace("AvgPool", "avg_pool"), ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+            name, known = kind.replace("AvgPool", "avg_pool"), ("kernel_size", "stride", "padding",
+                                                                "ceil_mode", "count_include_pad",
+                                                                "divisor_override")
         self.keywords: Dict[str, Any] = {name: getattr(source, name) for name in known if hasattr(source, name)}
         self.function = Pooling(getattr(_functions, name), entry, engine, name)
 
@@ -123,7 +132,8 @@ class Pool(torch.nn.Module):
         return self.function(x, **self.keywords)
 
 
-def converted(module: torch.nn.Module, name: str, rule: str, report: Report, calls: Optional[Calls] = None) -> torch.nn.Module:
+def converted(module: torch.nn.Module, name: str, rule: str, report: Report,
+              calls: Optional[Calls] = None) -> torch.nn.Module:
     """A module with all that Octet takes replaced, children first."""
     taken = _module(module, name, rule, report)
     if taken is not None:
@@ -173,7 +183,8 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
         return cast(Function, of_one(module, entry, report.engine))
     if is_composed(module):
         return None
-    if is_quantized and ".dynamic" in type(module).__module__ and kind in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNNCell"):
+    if (is_quantized and ".dynamic" in type(module).__module__
+        and kind in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNNCell")):
         report.append(entry)
         entry.reason = recurrent.reason(module)
         made = recurrent.RecurrentCell if kind.endswith("Cell") else recurrent.Recurrent

@@ -30,12 +30,15 @@ class Normalization(Function):
         (scale, zero_point), rank = _meaning(args[0]), args[0].dim()
         source: Any = self.call
         channels, out_scale, out_zero_point = source.num_features, float(source.scale), int(source.zero_point)
-        weight, bias, mean, variance = (t.detach().numpy() for t in (source.weight, source.bias, source.running_mean, source.running_var))
+        weight, bias, mean, variance = (t.detach().numpy()
+                                        for t in (source.weight, source.bias, source.running_mean,
+                                                  source.running_var))
         inverse = (1.0 / np.sqrt(variance + np.float32(source.eps)).astype(np.float64)).astype(np.float32)
         factor = ((inverse * weight).astype(np.float64) * (scale / out_scale)).astype(np.float32)
         summand = ((bias - mean * inverse * weight).astype(np.float64) / out_scale).astype(np.float32)
         post_ops = [("add", summand.reshape((1, channels) + (1,) * (rank - 2)))] + ([("relu",)] if self.relu else [])
-        keywords = dict(groups=channels, rule="ort_f32", scale=factor, x_zero_point=zero_point, zero_point=out_zero_point, dtype="uint8",
+        keywords = dict(groups=channels, rule="ort_f32", scale=factor, x_zero_point=zero_point,
+                        zero_point=out_zero_point, dtype="uint8",
                      post_ops=post_ops)
         return _per_channel(self.call, channels, rank, (scale, zero_point), (out_scale, out_zero_point), [keywords])
 
@@ -48,7 +51,8 @@ class PReLU(Function):
 
     def plan(self, args: Sequence[Any], keywords: Dict[str, Any]) -> Callable[..., Tensor]:
         source: Any = self.call
-        slopes, rank, channels = source.weight.dequantize().numpy().ravel(), args[0].dim(), args[0].shape[1] if args[0].dim() > 1 else 1
+        slopes, rank, channels = (source.weight.dequantize().numpy().ravel(), args[0].dim(),
+                                  args[0].shape[1] if args[0].dim() > 1 else 1)
         if rank not in (3, 4, 5):
             raise Refused(f"the tensor has {rank} dimensions, taken are 3 to 5")
         (scale, zero_point), to = _meaning(args[0]), (float(source.scale), int(source.zero_point))
@@ -57,18 +61,21 @@ class PReLU(Function):
         # PyTorch 1.13's kernel multiplies positive numbers, too; others may not.
         ways: Sequence[Any] = [("mul", column)], [("prelu", slopes)]
         return _per_channel(self.call, channels, rank, (scale, zero_point), to,
-                            [dict(groups=channels, rule="ort_f32", scale=np.float32(scale), x_zero_point=zero_point, zero_point=to[1], dtype="uint8",
+                            [dict(groups=channels, rule="ort_f32", scale=np.float32(scale),
+                                  x_zero_point=zero_point, zero_point=to[1], dtype="uint8",
                                   post_ops=way + [("linear", inverse, 0.)]) for way in ways])
 
 
-def _per_channel(call: Callable[[Tensor], Tensor], channels: int, rank: int, given: Tuple[float, int], to: Tuple[float, int],
-                 candidates: Sequence[Dict[str, Any]]) -> Callable[..., Tensor]:
-    """A depthwise convolution with ones under the first of several keywords that gives PyTorch's codes. Throws Refused."""
+def _per_channel(call: Callable[[Tensor], Tensor], channels: int, rank: int, given: Tuple[float, int],
+                 to: Tuple[float, int], candidates: Sequence[Dict[str, Any]]) -> Callable[..., Tensor]:
+    """A depthwise convolution with ones under the first of several keywords that gives PyTorch's codes. Throws Refused.
+    """
     ones = operations.Weights(np.ones((channels, 1) + (1,) * (rank - 2), np.int8))
     convolution = (operations.conv1d, operations.conv2d, operations.conv3d)[rank - 3]
     # Every code in every channel, where PyTorch has vectors and where it has their tail.
     codes = np.repeat(np.arange(256, dtype=np.uint8)[:, None], channels, 1).reshape((256, channels) + (1,) * (rank - 2))
-    along = np.repeat(np.repeat(np.arange(256, dtype=np.uint8)[None], channels, 0)[None], 1, 0).reshape((1, channels) + (1,) * (rank - 3) + (256,))
+    along = np.repeat(np.repeat(np.arange(256, dtype=np.uint8)[None], channels, 0)[None], 1,
+                      0).reshape((1, channels) + (1,) * (rank - 3) + (256,))
     images = [(image, codes_of(call(quantized(torch.from_numpy(image), *given)))) for image in (codes, along)]
     least = codes.size
     for keywords in candidates:

@@ -38,14 +38,16 @@ class Pooling(Function):
         values = (value,) if isinstance(value, int) else tuple(value)
         return values * self.sides if len(values) == 1 else values
 
-    def _max_pool(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
-                  return_indices: bool = False) -> Callable[..., Tensor]:
+    def _max_pool(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                  ceil_mode: bool = False, return_indices: bool = False) -> Callable[..., Tensor]:
         if return_indices:
             raise Refused("return_indices is not taken")
         kernel = self._per_side(kernel_size)
-        strides, paddings, dilations = self._per_side(stride) if stride else kernel, self._per_side(padding), self._per_side(dilation)
+        strides, paddings, dilations = (self._per_side(stride) if stride else kernel, self._per_side(padding),
+                                        self._per_side(dilation))
         extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
-        after = [_padding_behind(*each) for each in zip(x.shape[2:], extents, strides, paddings)] if ceil_mode else paddings
+        after = ([_padding_behind(*each) for each in zip(x.shape[2:], extents, strides, paddings)]
+                 if ceil_mode else paddings)
         function: Any = getattr(operations, f"max_pool{self.sides}d")
         how: Dict[str, Any] = dict(stride=strides, padding=tuple(zip(paddings, after)), dilation=dilations)
         meaning = _meaning(x)
@@ -57,7 +59,8 @@ class Pooling(Function):
         if any(i % o for o, i in zip(wanted, sizes)):
             raise Refused(f"{' x '.join(map(str, sizes))} are no multiples of {' x '.join(map(str, wanted))}")
         kernel = tuple(i // o for o, i in zip(wanted, sizes))
-        return self._averages(x, kernel, kernel, (0,) * self.sides, lambda t: self.call(t, (1,) * self.sides if self.sides > 1 else 1))
+        return self._averages(x, kernel, kernel, (0,) * self.sides,
+                              lambda t: self.call(t, (1,) * self.sides if self.sides > 1 else 1))
 
     def _avg_pool(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                   count_include_pad: bool = True, divisor_override: Optional[int] = None) -> Callable[..., Tensor]:
@@ -70,9 +73,11 @@ class Pooling(Function):
         more = {} if divisor_override is None else dict(divisor_override=divisor_override)
         return self._averages(x, kernel, strides, paddings, lambda t: self.call(t, kernel, **more), divisor_override)
 
-    def _averages(self, x: Tensor, kernel: _Sizes, strides: _Sizes, paddings: _Sizes, of_windows: Callable[[Tensor], Tensor],
+    def _averages(self, x: Tensor, kernel: _Sizes, strides: _Sizes, paddings: _Sizes,
+                  of_windows: Callable[[Tensor], Tensor],
                   divisor: Optional[int] = None) -> Callable[..., Tensor]:
-        """Averages are a depthwise convolution with ones: round(sum of (code - zero point) * f32(1 / n)) + zero point."""
+        """Averages are a depthwise convolution with ones: round(Σ (code - zero point) * f32(1 / n)) + zero point.
+        """
         scale, zero_point = _meaning(x)
         channels, count = x.shape[1], int(np.prod(kernel))
         if count > 4096:
@@ -86,20 +91,23 @@ class Pooling(Function):
         n, least = np.float32(divisor or count), expected.size
         around: Dict[str, Any] = dict(x_zero_point=zero_point, zero_point=zero_point)
         plain: Dict[str, Any] = dict(scale=np.float32(1) / n)  # codes without their zero point
-        for how in (dict(around, scale=np.float32(1) / n), dict(around, scale=np.float32(scale) / (np.float32(scale) * n)), plain):
+        for how in (dict(around, scale=np.float32(1) / n),
+                    dict(around, scale=np.float32(scale) / (np.float32(scale) * n)), plain):
             if "zero_point" not in how and (any(paddings) or divisor):
                 continue
             ours = convolution(images.numpy(), few, **{**keywords, **how, "groups": images.shape[1]})
             differ = int((ours != expected).sum())
             if differ == 0:
                 keywords.update(how, padding=paddings)
-                return lambda x, *rest: quantized(torch.from_numpy(convolution(codes_of(x), ones, **keywords)), scale, zero_point)
+                return lambda x, *rest: quantized(
+                    torch.from_numpy(convolution(codes_of(x), ones, **keywords)), scale, zero_point)
             least = min(least, differ)
         raise Refused(f"{least} of {expected.size} sums give other codes")
 
 
 def _padding_behind(size: int, extent: int, stride: int, padding: int) -> int:
-    """With ceil_mode: as much as the last window reaches beyond the image; it has to begin inside, or in the padding before."""
+    """With ceil_mode: as much as the last window reaches beyond the image; it has to begin inside, or in the
+    padding before."""
     places = -(-(size + 2 * padding - extent) // stride) + 1
     if (places - 1) * stride >= size + padding:
         places -= 1
@@ -107,7 +115,8 @@ def _padding_behind(size: int, extent: int, stride: int, padding: int) -> int:
 
 
 def _sums(kernel: _Sizes, channels: int) -> Tensor:
-    """Images of one window with every sum that it can have (of large windows some), over all channels, three times in another order."""
+    """Images of one window with every sum that it can have (of large windows some), over all channels, three
+    times in another order."""
     count = int(np.prod(kernel))
     sums: Array = np.arange(0, 255 * count + 1, max(1, 255 * count // 8000))
     random = np.random.default_rng(count)

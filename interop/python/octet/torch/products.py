@@ -45,14 +45,16 @@ class Product(torch.nn.Module):
             self.factors_of[key] = self._factors(key, self.scale)
         return self._scaled(x, *self.factors_of[key], self.scale, self.zero_point)
 
-    def _scaled(self, x: torch.Tensor, factors: Array, bias: Optional[Array], scale: float, zero_point: int) -> torch.Tensor:
+    def _scaled(self, x: torch.Tensor, factors: Array, bias: Optional[Array], scale: float,
+                zero_point: int) -> torch.Tensor:
         keywords = {"post_ops": ["relu"]} if self.relu else {}
         codes = self.call(codes_of(channels_last(x)), self.weights, bias, rule=self.rule, scale=factors, dtype="uint8",
                           x_zero_point=x.q_zero_point(), zero_point=zero_point, **keywords)
         return torch._make_per_tensor_quantized_tensor(channels_last(torch.from_numpy(codes)), scale, zero_point)
 
     def _factors(self, x_scale: float, y_scale: float) -> Tuple[Array, Optional[Array]]:
-        """Factors from sums to codes, and the bias in the units that the rule adds it in; each product as the engine rounds it."""
+        """Factors from sums to codes, and the bias in the units that the rule adds it in; each product as the
+        engine rounds it."""
         one = np.float32(1)
         if self.rule == "f32":  # oneDNN's wrapper works with reciprocal scales
             unit = np.float32(1 / x_scale) * (one / self.weight_scales)
@@ -63,7 +65,8 @@ class Product(torch.nn.Module):
             return scale, None
         if len(unit) == 1:
             return scale, torch.quantize_per_tensor(self.bias, float(unit[0]), 0, torch.qint32).int_repr().numpy()
-        codes = torch.quantize_per_channel(self.bias, torch.from_numpy(unit), torch.zeros(len(unit), dtype=torch.long), 0,
+        codes = torch.quantize_per_channel(self.bias, torch.from_numpy(unit),
+                                           torch.zeros(len(unit), dtype=torch.long), 0,
                                            torch.qint32)
         return scale, codes.int_repr().numpy()
 
@@ -77,7 +80,8 @@ class DynamicConvolution(Product):
     def _product(self, x: torch.Tensor) -> torch.Tensor:
         scale, zero_point = torch._choose_qparams_per_tensor(x, self.rule == "f32")
         codes = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8)
-        return self._scaled(codes, *self._factors(codes.q_scale(), codes.q_scale()), codes.q_scale(), codes.q_zero_point()).dequantize()
+        return self._scaled(codes, *self._factors(codes.q_scale(), codes.q_scale()), codes.q_scale(),
+                            codes.q_zero_point()).dequantize()
 
 
 class DynamicLinear(torch.nn.Module):
@@ -146,9 +150,10 @@ def _call_of(source: torch.nn.Module) -> Callable[..., Array]:
     if isinstance(source, q.Linear):
         return operations.linear
     keywords = dict(stride=source.stride, padding=source.padding, dilation=source.dilation, groups=source.groups)
-    kinds: Dict[Any, Any] = {q.ConvTranspose1d: operations.conv_transpose1d, q.ConvTranspose2d: operations.conv_transpose2d,
-                             q.ConvTranspose3d: operations.conv_transpose3d, q.Conv1d: operations.conv1d, q.Conv2d: operations.conv2d,
-                             q.Conv3d: operations.conv3d}
+    kinds: Dict[Any, Any] = {q.ConvTranspose1d: operations.conv_transpose1d,
+                             q.ConvTranspose2d: operations.conv_transpose2d,
+                             q.ConvTranspose3d: operations.conv_transpose3d, q.Conv1d: operations.conv1d,
+                             q.Conv2d: operations.conv2d, q.Conv3d: operations.conv3d}
     function = next(operation for kind, operation in kinds.items() if isinstance(source, kind))
     if "Transpose" in type(source).__name__:
         keywords["output_padding"] = source.output_padding
@@ -165,7 +170,8 @@ def taken(module: torch.nn.Module, rule: str) -> torch.nn.Module:
 def reason(module: torch.nn.Module) -> Optional[str]:
     """Why a quantized module cannot be taken."""
     q = _quantized()
-    if not isinstance(module, (q.Linear, q.Conv1d, q.Conv2d, q.Conv3d, q.ConvTranspose1d, q.ConvTranspose2d, q.ConvTranspose3d)):
+    if not isinstance(module, (q.Linear, q.Conv1d, q.Conv2d, q.Conv3d, q.ConvTranspose1d, q.ConvTranspose2d,
+                               q.ConvTranspose3d)):
         return "the operation is not taken"
     if type(module).__name__ not in ("Linear", "LinearReLU", "Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d",
                                      "ConvReLU3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic LSTM and GRU layers and cells: their products on Octet, the functions of their gates, which work on floats, PyTorch's.
+"""Dynamic LSTM and GRU layers and cells: their products on Octet, the functions of their gates, which work on
+floats, PyTorch's.
 
 The order of the operations on gates is that of PyTorch's own cells in C++, with the same functions on tensors of the
 same shape and strides, so that they give the same floats.
@@ -37,7 +38,8 @@ class Cell(torch.nn.Module):
     def __init__(self, kind: str, packed_input: Any, packed_hidden: Any, rule: str, nonlinearity: str = "tanh") -> None:
         super().__init__()
         self.kind, self.nonlinearity = kind, nonlinearity
-        self.of_input, self.of_hidden = (DynamicLinear(cast(Any, _Packed(p)), rule) for p in (packed_input, packed_hidden))
+        self.of_input, self.of_hidden = (DynamicLinear(cast(Any, _Packed(p)), rule)
+                                         for p in (packed_input, packed_hidden))
 
     def forward(self, x: Tensor, state: _State) -> _State:
         """x: the product with the input already."""
@@ -85,7 +87,8 @@ class Recurrent(torch.nn.Module):
     def __init__(self, source: Any, rule: str) -> None:
         super().__init__()
         self.source, self.both = source, 2 if source.bidirectional else 1
-        self.cells = torch.nn.ModuleList(Cell(source.mode, *_packed(part.param), rule) for part in source._all_weight_values)
+        self.cells = torch.nn.ModuleList(Cell(source.mode, *_packed(part.param), rule)
+                                         for part in source._all_weight_values)
         self.in_torch = source.forward_impl
         source.forward_impl = self._run
 
@@ -93,7 +96,8 @@ class Recurrent(torch.nn.Module):
         with unseen():
             return self.source.forward(x, hx)
 
-    def _run(self, x: Tensor, hx: Any, batch_sizes: Optional[Tensor], max_batch_size: int, sorted_indices: Optional[Tensor]) -> Any:
+    def _run(self, x: Tensor, hx: Any, batch_sizes: Optional[Tensor], max_batch_size: int,
+             sorted_indices: Optional[Tensor]) -> Any:
         if batch_sizes is not None:
             return self.in_torch(x, hx, batch_sizes, max_batch_size, sorted_indices)
         source, is_lstm = self.source, self.source.mode == "LSTM"
@@ -133,8 +137,9 @@ def _packed(parameters: Any) -> Tuple[Any, Any]:
 def reason(source: Any) -> Optional[str]:
     """Why a dynamic recurrent layer or cell stays in PyTorch."""
     try:
-        pairs = [_packed(part.param) for part in source._all_weight_values] if hasattr(source, "_all_weight_values") else [
-            (source._packed_weight_ih, source._packed_weight_hh)]
+        pairs = ([_packed(part.param) for part in source._all_weight_values]
+                 if hasattr(source, "_all_weight_values")
+                 else [(source._packed_weight_ih, source._packed_weight_hh)])
         return next((text for pair in pairs for p in pair if (text := weights_reason(_Packed(p).weight()))), None)
     except (RuntimeError, IndexError) as e:
         return f"PyTorch does not show its weights: {e}".splitlines()[0]

@@ -20,7 +20,8 @@ class Taken:
 
 
 class Report(List[Taken]):
-    """All modules and functions. Printed, it is a table. What depends on scales that are found at run time is decided at the first run."""
+    """All modules and functions. Printed, it is a table. What depends on scales that are found at run time is
+    decided at the first run."""
 
     def __init__(self, engine: str = "") -> None:
         super().__init__()
@@ -38,6 +39,7 @@ class Report(List[Taken]):
 
     def __str__(self) -> str:
         moving = sum(m.reason in (MOVES, CHANGES) for m in self.left)
-        lines = [f"{len(self.taken)} operations on Octet, {len(self.left)} in PyTorch, {moving} of which move codes or change to floats"]
+        lines = [f"{len(self.taken)} operations on Octet, {len(self.left)} in PyTorch, {moving} of which "
+                 f"move codes or change to floats"]
         lines += [f"  {m.name}: {m.kind}: {m.reason or 'octet'}" for m in self]
         return "\n".join(lines)
