@@ -1,5 +1,5 @@
-// ONNX Runtime as the baseline of `octet bench --network`, which has this text inside and starts it with `node -e`. Not to
-// be run by hand: it talks in lines of JSON over file descriptor 3.
+// ONNX Runtime as the baseline of `octet bench --network`, which has this text inside and starts it with
+// `node -e`. Not to be run by hand: it talks in lines of JSON over file descriptor 3.
 //
 //     <- {"model", "threads", "node_modules", "inputs": [{"name", "type", "dims", "file"}],
 //         "outputs": [{"name", "file"}]}

@@ -92,15 +92,22 @@ async function compare(model) {
       theirs.push(...await timeOnnxRuntime(session, feeds));
       ours.push(...timeOctet(model, directory));
     }
-    const apart = session.outputNames.map((name, i) => difference(name, expected[name], join(directory, `output_${i}.bin`)));
+    const apart = session.outputNames.map(
+        (name, i) => difference(name, expected[name], join(directory, `output_${i}.bin`)));
     const integers = apart.filter((d) => d.of), changed = integers.filter((d) => d.different);
     const floats = apart.filter((d) => d.relative !== undefined);
     console.log(`${model} threads ${threads} batch ${batch} sequence ${sequence}: ` +
-      floats.map((d) => `${d.name} ${d.relative.toExponential(1)}`).join(', ') + (integers.length === 0 ? '' :
-      `, ${integers.reduce((sum, d) => sum + d.different, 0)} of ${integers.reduce((sum, d) => sum + d.of, 0)} integers ` +
-      `differ${changed.length === 0 ? '' : `, first ${changed[0].different} of ${changed[0].name}`}`) +
-      `; ONNX Runtime ${median(theirs).toFixed(3)} ms, Octet ${median(ours).toFixed(3)} ms, ` +
-      `ratio ${(median(theirs) / median(ours)).toFixed(2)}`);
+                floats.map((d) => `${d.name} ${d.relative.toExponential(1)}`).join(', ') +
+                (integers.length === 0
+                     ? ''
+                     : `, ${integers.reduce((sum, d) => sum + d.different, 0)} of ${
+                           integers.reduce((sum, d) => sum + d.of, 0)} integers ` +
+                           `differ${
+                               changed.length === 0
+                                   ? ''
+                                   : `, first ${changed[0].different} of ${changed[0].name}`}`) +
+                `; ONNX Runtime ${median(theirs).toFixed(3)} ms, Octet ${median(ours).toFixed(3)} ms, ` +
+                `ratio ${(median(theirs) / median(ours)).toFixed(2)}`);
   } finally {
     rmSync(directory, { recursive: true });
   }

@@ -1,7 +1,9 @@
-// The Kubernetes manifests of serve/deploy against the schemas of Kubernetes' API, which npm's kubernetes-models has. With the
-// file of KServe's CustomResourceDefinition for ServingRuntime as a second argument, the runtime against that one, too.
+// The Kubernetes manifests of serve/deploy against the schemas of Kubernetes' API, which npm's
+// kubernetes-models has. With the file of KServe's CustomResourceDefinition for ServingRuntime as a second
+// argument, the runtime against that one, too.
 //     NODE_PATH=…/node_modules node manifests_test.cjs FOLDER [serving.kserve.io_servingruntimes.yaml]
-// with the packages of scripts/packages.sh, which the build's tests find by themselves. Without them the test is skipped (exit code 77).
+// with the packages of scripts/packages.sh, which the build's tests find by themselves. Without them the test
+// is skipped (exit code 77).
 // SPDX-License-Identifier: Apache-2.0
 const assert = require('node:assert');
 const fs = require('node:fs');
@@ -28,7 +30,8 @@ function check(document) {
 
 /// A structural schema in which keys that it does not name are errors; the API server drops them without a word.
 function closed(schema) {
-    if (schema.properties && schema.additionalProperties === undefined && !schema['x-kubernetes-preserve-unknown-fields'])
+    if (schema.properties && schema.additionalProperties === undefined &&
+        !schema['x-kubernetes-preserve-unknown-fields'])
         schema.additionalProperties = false;
     for (const part of [...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties])
         if (typeof part === 'object')
@@ -44,7 +47,8 @@ assert.throws(() => check(wrong), /containerPort must be integer/);
 
 if (crd) {
     const [runtime] = documents('kserve-runtime.yaml');
-    const version = yaml.load(fs.readFileSync(crd, 'utf8')).spec.versions.find(v => runtime.apiVersion.endsWith('/' + v.name));
+    const version = yaml.load(fs.readFileSync(crd, 'utf8'))
+                        .spec.versions.find(v => runtime.apiVersion.endsWith('/' + v.name));
     const schema = closed(version.schema.openAPIV3Schema);
     schema.properties.metadata = {type: 'object'};
     const ajv = new (Ajv.default ?? Ajv)({strict: false, validateFormats: false});

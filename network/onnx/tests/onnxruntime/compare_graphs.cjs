@@ -1,7 +1,9 @@
-// Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
-// beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Kinds: random,
-// wide, broken, operators, single, special, unread and versions are without end; probes break each condition of each pattern, products go through the ways to sum up,
-// conditions are those of single passes, rules those of level 1, units those of codes, blocks are of channels, unusual ones are not made by these generators, known ones are known to differ.
+// Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the
+// case's model and arrays beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph
+// again: FIRST is its number, COUNT 1. Kinds: random, wide, broken, operators, single, special, unread and
+// versions are without end; probes break each condition of each pattern, products go through the ways to sum
+// up, conditions are those of single passes, rules those of level 1, units those of codes, blocks are of
+// channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
@@ -10,7 +12,8 @@ const {graph, npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph, dice, at_opset} = require('./random_graphs.cjs');
 const {probes, probe, broken, wide_graph} = require('./wide_graphs.cjs');
 const {operator_graph} = require('./operator_graphs.cjs'), {single_graph} = require('./single_graphs.cjs');
-const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'), products = require('./product_graphs.cjs');
+const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs.cjs'),
+      products = require('./product_graphs.cjs');
 const attentions = require('./attention_graphs.cjs');
 const conditions = require('./condition_graphs.cjs'), blocks = require('./block_graphs.cjs');
 const rules = require('./rule_graphs.cjs'), units = require('./unit_graphs.cjs');
@@ -45,10 +48,14 @@ function unread(seed) {
 }
 
 const kinds = {
-    random: {graph: random_graph}, operators: {graph: operator_graph}, single: {graph: single_graph}, wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special}, versions: {graph: versions}, unread: {graph: unread},
-    probe: {graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length},
-    known: listed(known), unusual: listed(unusual), products: listed(products), attentions: listed(attentions),
-    conditions: listed(conditions), blocks: listed(blocks),
+    random: {graph: random_graph}, operators: {graph: operator_graph}, single: {graph: single_graph},
+    wide: {graph: wide_graph}, broken: {graph: broken}, special: {graph: special},
+    versions: {graph: versions}, unread: {graph: unread},
+    probe: {
+        graph: probe, name: (i) => `${probes()[i].slice(0, 2).join('.')}.${i}`, count: () => probes().length
+    },
+    known: listed(known), unusual: listed(unusual), products: listed(products),
+    attentions: listed(attentions), conditions: listed(conditions), blocks: listed(blocks),
     rules: listed(rules), units: listed(units),
 };
 
@@ -81,7 +88,10 @@ async function run(folder, kind, first, last) {
                 {name: `in_${name}`, dtype, dims, data: data_of(dtype, values)}));
             result.outputs = session.outputNames.map((name) => {
                 const {type, dims, data} = outputs[name], dtype = arrays[type][0];
-                written.push({name: `out_${name}`, dtype, dims, data: Buffer.from(data.buffer, data.byteOffset, data.byteLength)});
+                written.push({
+                    name: `out_${name}`, dtype, dims,
+                    data: Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+                });
                 return {name, dtype, dims};
             });
             await session.release();
@@ -118,7 +128,8 @@ function main(folder, kind, first, count) {
     const cases = [], refused = {};
     for (let seed = first, end = first + count; seed < end;) {
         const last = Math.min(seed + 250, end);
-        const child = spawnSync(process.execPath, [__filename, '--run', folder, kind, seed, last], {maxBuffer: 2 ** 30});
+        const child = spawnSync(process.execPath, [__filename, '--run', folder, kind, seed, last],
+                                {maxBuffer: 2 ** 30});
         const fired = transformers_in(child.stderr.toString());
         let done = seed - 1;
         for (const line of child.stdout.toString().split('\n').filter((l) => l)) {
@@ -130,8 +141,9 @@ function main(folder, kind, first, count) {
                 continue;
             }
             cases.push({
-                name: `${kind}/${kinds[kind].name?.(result.seed) ?? result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
-                operators: graph.operators, inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
+                name: `${kind}/${kinds[kind].name?.(result.seed) ?? result.seed}`, file: `${result.seed}`,
+                probes: 'a random graph', opset: graph.opset, operators: graph.operators,
+                inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
                 outputs: result.outputs, fired: fired[result.seed], optimized: result.optimized,
             });
         }

@@ -1,11 +1,13 @@
-// How many graphs ONNX Runtime computes otherwise than on a machine with AVX512-VNNI, by the features that it finds in the CPU:
+// How many graphs ONNX Runtime computes otherwise than on a machine with AVX512-VNNI, by the features that it
+// finds in the CPU:
 //
 //     node levels.cjs GRAPHS [OCTET [LIBRARY]]
 //
-// GRAPHS is a folder with graphs.json, models and outputs of such a machine, as compare_graphs.cjs writes it. The first row is of this
-// CPU as it is; with OCTET, the command, each row also tells what differs with Octet's provider. LIBRARY (hidden_cpu_features.c) adds
-// rows of CPUs that lack features of this one. Fails if a quantized graph differs with the provider: the bytes of those do not depend on
-// the CPU. Ends with 77 where the kernel cannot hide features, which the first row does not need.
+// GRAPHS is a folder with graphs.json, models and outputs of such a machine, as compare_graphs.cjs writes it.
+// The first row is of this CPU as it is; with OCTET, the command, each row also tells what differs with
+// Octet's provider. LIBRARY (hidden_cpu_features.c) adds rows of CPUs that lack features of this one. Fails
+// if a quantized graph differs with the provider: the bytes of those do not depend on the CPU. Ends with 77
+// where the kernel cannot hide features, which the first row does not need.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
@@ -60,7 +62,8 @@ function outcome(folder, octet, library, hidden) {
     const env = {...process.env, ...(hidden && {LD_PRELOAD: library, HIDDEN_CPU_FEATURES: hidden})};
     const child = spawnSync(command[0], command.slice(1), {env, encoding: 'utf8', maxBuffer: 2 ** 28});
     if (child.status === unsupported) return undefined;
-    if (child.status !== 0) throw new Error(`${command.join(' ')} ended with ${child.status ?? child.signal}\n${child.stderr}`);
+    if (child.status !== 0)
+        throw new Error(`${command.join(' ')} ended with ${child.status ?? child.signal}\n${child.stderr}`);
     const lines = child.stdout.split('\n').filter((l) => l), differ = lines.filter((l) => l.startsWith('differs '));
     return {count: lines.length, differ: differ.map((l) => l.slice('differs '.length))};
 }
@@ -73,7 +76,9 @@ function main(folder, octet, library) {
         process.exit(unsupported);
     }
     const {cases} = JSON.parse(fs.readFileSync(path.join(folder, 'graphs.json')));
-    const quantized = new Set(cases.filter(({operators}) => operators.some((o) => /Quantize|Integer|QLinear/.test(o))).map(({name}) => name));
+    const quantized =
+        new Set(cases.filter(({operators}) => operators.some((o) => /Quantize|Integer|QLinear/.test(o)))
+                    .map(({name}) => name));
     const row = (title, hidden) => {
         const plain = outcome(folder, undefined, library, hidden);
         if (!plain) return false;

@@ -1,5 +1,5 @@
-// Reads which operators an .onnx model has that its outputs depend on by more than sizes: what Shapes alone read is left out, since
-// Octet runs none of it (protobuf by hand: no package is needed).
+// Reads which operators an .onnx model has that its outputs depend on by more than sizes: what Shapes alone
+// read is left out, since Octet runs none of it (protobuf by hand: no package is needed).
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 

@@ -40,10 +40,14 @@ function data_of(type, values) {
 }
 
 function tensor(name, type, dims, values) {
-    return Buffer.concat([...dims.map((d) => integer(1, d)), integer(2, types[type][0]), bytes(8, name), bytes(9, data_of(type, values))]);
+    return Buffer.concat([
+        ...dims.map((d) => integer(1, d)), integer(2, types[type][0]), bytes(8, name),
+        bytes(9, data_of(type, values))
+    ]);
 }
 
-/// Attributes by value: an integer, a list of integers, a text; floats as {float: 0.5}, tensors as {tensor: [type, dims, values]}.
+/// Attributes by value: an integer, a list of integers, a text; floats as {float: 0.5}, tensors as {tensor:
+/// [type, dims, values]}.
 function attribute(name, value) {
     const parts = [bytes(1, name)];
     if (typeof value === 'string') parts.push(bytes(4, value), integer(20, 3));
@@ -80,7 +84,8 @@ class graph {
         this.dims[name] = dims;
         return name;
     }
-    /// Returns the first output; others are in `more`. An operator of another domain than ONNX's has it in front: 'com.microsoft.Gelu'.
+    /// Returns the first output; others are in `more`. An operator of another domain than ONNX's has it in
+    /// front: 'com.microsoft.Gelu'.
     node(op, inputs, dims, attributes = {}, outputs = 1) {
         const names = Array.from({length: outputs}, () => this.fresh());
         this.nodes.push({op, inputs, outputs: names, attributes});
@@ -122,7 +127,8 @@ class graph {
             ...[...this.inputs, ...replaceable].filter(({name}) => this.is_read(name)).map((i) => bytes(11, value(i))),
             ...outputs.map((name) => bytes(12, bytes(1, name))),
         ]);
-        const domains = [...new Set(this.nodes.filter((n) => n.op.includes('.')).map((n) => n.op.slice(0, n.op.lastIndexOf('.'))))];
+        const domains = [...new Set(
+            this.nodes.filter((n) => n.op.includes('.')).map((n) => n.op.slice(0, n.op.lastIndexOf('.'))))];
         return Buffer.concat([integer(1, 8), bytes(7, body), bytes(8, integer(2, this.opset)),
                               ...domains.map((d) => bytes(8, Buffer.concat([bytes(1, d), integer(2, 1)])))]);
     }

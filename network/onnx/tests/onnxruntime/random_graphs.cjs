@@ -1,5 +1,6 @@
-// Random graphs in ONNX Runtime's vocabulary: the parts that its transformers recognize, with conditions broken at random, in
-// chains, branches and with tensors that several nodes read. `random_graph(seed)` is a function of the seed.
+// Random graphs in ONNX Runtime's vocabulary: the parts that its transformers recognize, with conditions
+// broken at random, in chains, branches and with tensors that several nodes read. `random_graph(seed)` is a
+// function of the seed.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const {graph} = require('./onnx_writer.cjs');
@@ -150,7 +151,9 @@ class generator {
         return this.two('Mul', sum, part(this.two('Mul', x, this.number(this.near(0.5)))));
     }
     quick_gelu(x) {
-        const scaled = this.d.chance(0.6) ? this.leak(this.two('Mul', x, this.number(this.d.one([1.702, 1, 2, -0.5])))) : x;
+        const scaled = this.d.chance(0.6)
+                           ? this.leak(this.two('Mul', x, this.number(this.d.one([1.702, 1, 2, -0.5]))))
+                           : x;
         return this.two('Mul', this.d.chance(0.9) ? x : scaled, this.inner(this.same('Sigmoid', scaled)));
     }
     activation(x) {
@@ -198,9 +201,12 @@ class generator {
                                                      : this.g.node('Mul', [x, x], this.dims(x)));
         const root = this.variance_root(squares, this.last_axis(x));
         const r = this.d.uniform();
-        const normal = r < 0.7 ? this.same('Div', x, {}, root)
-            : r < 0.85 ? this.two('Mul', x, this.leak(this.g.node('Div', [this.number(1, [[], [1]]), root], this.dims(root))))
-            : this.two('Mul', x, this.same('Reciprocal', root));
+        const normal =
+            r < 0.7 ? this.same('Div', x, {}, root)
+            : r < 0.85
+                ? this.two('Mul', x,
+                           this.leak(this.g.node('Div', [this.number(1, [[], [1]]), root], this.dims(root))))
+                : this.two('Mul', x, this.same('Reciprocal', root));
         return this.two('Mul', this.leak(normal), this.row(this.dims(x).at(-1)));
     }
     norm(x) {
@@ -222,7 +228,8 @@ class generator {
     // ---- Products
 
     scale(x) {
-        const c = this.number(this.d.one([0.5, 2, 0.125, 1.7, 0.3]), this.dims(x).length > 1 ? [[], [], [1], [1, 1]] : [[], [1]]);
+        const c = this.number(this.d.one([0.5, 2, 0.125, 1.7, 0.3]),
+                              this.dims(x).length > 1 ? [[], [], [1], [1, 1]] : [[], [1]]);
         return this.d.chance(0.6) ? this.two('Mul', x, c) : this.same('Div', x, {}, c);
     }
     add_row(x) {
@@ -288,8 +295,10 @@ class generator {
     }
     /// Weights alone in codes.
     coded_weights(x) {
-        const k = this.dims(x).at(-1), n = this.d.one([k, 8, 5, 33]), per_column = this.g.opset >= 13 && this.d.chance(0.4);
-        const y = this.g.node('MatMul', [x, this.weights([k, n], per_column ? 1 : -1)], [...this.dims(x).slice(0, -1), n]);
+        const k = this.dims(x).at(-1), n = this.d.one([k, 8, 5, 33]),
+              per_column = this.g.opset >= 13 && this.d.chance(0.4);
+        const y = this.g.node('MatMul', [x, this.weights([k, n], per_column ? 1 : -1)],
+                              [...this.dims(x).slice(0, -1), n]);
         this.leak(y);
         return this.d.chance(0.4) ? this.add_row(y) : this.d.chance(0.2) ? this.activation(y) : y;
     }
@@ -333,14 +342,21 @@ class generator {
         const scales = Array.from({length: count(shape)}, () => 0.001 + Math.abs(this.d.normal()) * 0.01);
         const zeros = scales.map(() => (type === 'u8' ? 128 : this.d.one([0, 0, 5])));
         return this.g.node('DequantizeLinear',
-                           [this.codes(type, dims), this.g.constant('f32', shape, scales), this.g.constant(type, shape, zeros)],
+                           [
+                               this.codes(type, dims), this.g.constant('f32', shape, scales),
+                               this.g.constant(type, shape, zeros)
+                           ],
                            dims, axis < 0 ? {} : {axis});
     }
     quantized_product(x, p) {
-        const dims = this.dims(x), k = dims.at(-1), n = this.d.one([k, 8, 5]), is_gemm = dims.length === 2 && this.d.chance(0.5);
+        const dims = this.dims(x), k = dims.at(-1), n = this.d.one([k, 8, 5]),
+              is_gemm = dims.length === 2 && this.d.chance(0.5);
         const transB = is_gemm ? +this.d.chance(0.5) : 0, shape = transB ? [n, k] : [k, n];
         const per_column = this.g.opset >= 13 && this.d.chance(0.4);
-        const inputs = [x, this.d.chance(0.8) ? this.weights(shape, per_column ? 1 - transB : -1) : this.normal(shape, 0.3)];
+        const inputs = [
+            x,
+            this.d.chance(0.8) ? this.weights(shape, per_column ? 1 - transB : -1) : this.normal(shape, 0.3)
+        ];
         if (is_gemm && this.d.chance(0.4)) inputs.push(this.normal([n]));
         const y = this.g.node(is_gemm ? 'Gemm' : 'MatMul', inputs, [...dims.slice(0, -1), n], is_gemm ? {transB} : {});
         return this.d.chance(0.3) ? this.add_row(y) : y;
@@ -362,7 +378,8 @@ class generator {
             () => this.g.node('Transpose', [x], perm.map((i) => dims[i]), {perm}),
             () => this.g.node('Flatten', [x], [dims[0], count(dims.slice(1))], {axis: 1}),
             () => this.g.node('Gather', [x, this.integers([0, 0])], [2, ...dims.slice(1)], {axis: 0}),
-            () => this.g.node('Tile', [x, this.integers([...dims.slice(1).map(() => 1), 2])], [...dims.slice(0, -1), 2 * dims.at(-1)]),
+            () => this.g.node('Tile', [x, this.integers([...dims.slice(1).map(() => 1), 2])],
+                              [...dims.slice(0, -1), 2 * dims.at(-1)]),
             () => this.g.node('Concat', [x, x], [...dims.slice(0, -1), 2 * dims.at(-1)], {axis: rank - 1}),
         ])();
     }
@@ -379,7 +396,9 @@ class generator {
         ])();
         if (this.d.chance(0.06)) y = this.leak(y);
         if (this.d.chance(0.25)) y = this.d.chance(0.5) ? this.activation(y) : this.relu_clip(y);
-        if (this.d.chance(0.88)) y = this.pair(y, this.d.chance(0.5) ? p : this.parameters(this.d.chance(0.8) ? p.type : undefined));
+        if (this.d.chance(0.88))
+            y = this.pair(y,
+                          this.d.chance(0.5) ? p : this.parameters(this.d.chance(0.8) ? p.type : undefined));
         return this.d.chance(0.1) ? this.pair(y) : y;
     }
 
@@ -412,18 +431,26 @@ class generator {
 
     inputs(kind) {
         const d = this.d, b = d.one([2, 4, 5]);
-        const dims = kind === 'images' ? [d.one([1, 2]), d.one([3, 16, 32, 4]), d.one([4, 5, 7]), d.one([4, 5, 6])]
-            : kind === 'codes' ? d.one([[b, d.one([8, 12])], [2, d.one([3, 5]), d.one([8, 12])]])
-            : d.one([[2, d.one([3, 5, 7]), d.one([8, 16, 24, 32])], [2, d.one([3, 5]), 24], [b, d.one([8, 12, 32])], [2, 2, 4, 8]]);
+        const dims = kind === 'images'
+                         ? [d.one([1, 2]), d.one([3, 16, 32, 4]), d.one([4, 5, 7]), d.one([4, 5, 6])]
+                     : kind === 'codes' ? d.one([[b, d.one([8, 12])], [2, d.one([3, 5]), d.one([8, 12])]])
+                                        : d.one([
+                                              [2, d.one([3, 5, 7]), d.one([8, 16, 24, 32])],
+                                              [2, d.one([3, 5]), 24], [b, d.one([8, 12, 32])], [2, 2, 4, 8]
+                                          ]);
         const open = [];
         if (kind !== 'images' && d.chance(0.3)) open[0] = 'batch';
         if (open[0] && dims.length > 2 && d.chance(0.4)) open[1] = 'sequence';
         for (let i = d.one([1, 1, 2]); i > 0; i--) this.pool.push(this.g.input(dims, open));
     }
     make() {
-        const floats = ['gelu', 'gelu', 'fast_gelu', 'quick_gelu', 'layer_norm', 'layer_norm', 'rms_norm', 'norm', 'add_row', 'scale',
-                        'matmul', 'matmul', 'matmul', 'scores', 'gemm', 'activation', 'relu_clip', 'residual', 'skip_norm',
-                        'skip_norm', 'skip_norm', 'reduction', 'reciprocal', 'function', 'integer_product', 'coded_weights'];
+        const floats = [
+            'gelu',         'gelu',      'fast_gelu',  'quick_gelu', 'layer_norm',
+            'layer_norm',   'rms_norm',  'norm',       'add_row',    'scale',
+            'matmul',       'matmul',    'matmul',     'scores',     'gemm',
+            'activation',   'relu_clip', 'residual',   'skip_norm',  'skip_norm',
+            'skip_norm',    'reduction', 'reciprocal', 'function',   'integer_product', 'coded_weights'
+        ];
         const kinds = {
             floats,
             codes: [...Array(8).fill('unit'), 'add_row', 'activation', 'residual', 'gelu'],
@@ -443,8 +470,14 @@ class generator {
         if (outputs.length === 0) return null;
         const inputs = this.g.inputs.filter((i) => this.g.is_read(i.name));
         for (const i of inputs) i.values = Array.from({length: count(i.dims)}, () => this.d.normal());
-        return {opset: this.g.opset, operators: this.g.nodes.map((n) => n.op), inputs, outputs, model: this.g.model(outputs)};
+        return {
+            opset: this.g.opset, operators: this.g.nodes.map((n) => n.op), inputs, outputs,
+            model: this.g.model(outputs)
+        };
     }
 }
 
-module.exports = {dice, generator, at_opset, one_opset, count, broadcast, random_graph: (seed) => new generator(seed).make()};
+module.exports = {
+    dice, generator, at_opset, one_opset, count, broadcast,
+    random_graph : (seed) => new generator(seed).make()
+};

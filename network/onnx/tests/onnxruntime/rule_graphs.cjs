@@ -1,5 +1,6 @@
-// Graphs on both sides of conditions of ONNX Runtime's rewrites at level 1: its rules of single nodes, common subexpressions, constants
-// that are computed ahead, views, Slices that are one SpaceToDepth. Each has a name that says what is special.
+// Graphs on both sides of conditions of ONNX Runtime's rewrites at level 1: its rules of single nodes, common
+// subexpressions, constants that are computed ahead, views, Slices that are one SpaceToDepth. Each has a name
+// that says what is special.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const {graph} = require('./onnx_writer.cjs');
@@ -16,10 +17,15 @@ function add(name, opset, build) {
         g.number = (value, dims = []) => g.constant('f32', dims, Array(count(dims)).fill(value));
         g.list = (...values) => g.constant('s64', [values.length], values);
         g.computed = (dims, open) => g.node('Tanh', [g.input(dims, open)], dims);
-        g.op = (op, inputs, dims, attributes, outputs) => g.node(op, inputs, dims ?? g.dims[inputs[0]], attributes, outputs);
+        g.op = (op, inputs, dims, attributes, outputs) =>
+            g.node(op, inputs, dims ?? g.dims[inputs[0]], attributes, outputs);
         const outputs = build(g);
         for (const [k, i] of g.inputs.entries())
-            i.values = wave(i.dims, 1.7 + k).map((v) => (i.dtype === 'bool' ? v > 0 : i.dtype === 'f32' ? v : Math.round(100 * v + (i.dtype === 'u8' ? 128 : 0))));
+            i.values =
+                wave(i.dims, 1.7 + k)
+                    .map((v) => (i.dtype === 'bool'  ? v > 0
+                                 : i.dtype === 'f32' ? v
+                                                     : Math.round(100 * v + (i.dtype === 'u8' ? 128 : 0))));
         return {opset, operators: g.nodes.map((n) => n.op), inputs: g.inputs, outputs, model: g.model(outputs)};
     }});
 }
@@ -35,13 +41,17 @@ for (const [op, value] of [['Add', 0], ['Sub', 0], ['Mul', 1], ['Div', 1], ['Add
             });
 const slices = {
     whole: [[0], [the_end], [1]], steps: [[0], [the_end], [1], [2]], no_axes: [[0, 0], [the_end, the_end]],
-    steps_without_axes: [[0, 0], [the_end, the_end], null, [1, 2]], last_axis: [[0], [the_end], [-1]], known_end: [[0], [6], [1]], part: [[1], [the_end], [1]],
+    steps_without_axes: [[0, 0], [the_end, the_end], null, [1, 2]], last_axis: [[0], [the_end], [-1]],
+    known_end: [[0], [6], [1]], part: [[1], [the_end], [1]],
 };
 for (const opset of [10, 13])
     for (const [name, [starts, ends, axes, steps]] of Object.entries(slices))
         add(`slice_${name}_${opset}`, opset, (g) => {
             const columns = steps && steps.at(-1) === 2 ? 3 : 6 - Number(starts.at(-1));
-            const inputs = [g.computed([4, 6]), g.list(...starts), g.list(...ends), axes ? g.list(...axes) : '', ...(steps ? [g.list(...steps)] : [])];
+            const inputs = [
+                g.computed([4, 6]), g.list(...starts), g.list(...ends), axes ? g.list(...axes) : '',
+                ...(steps ? [g.list(...steps)] : [])
+            ];
             return [g.op('Exp', [g.op('Slice', inputs, [4, columns])])];
         });
 for (const opset of [7, 12, 13, 22])
@@ -57,14 +67,17 @@ for (const opset of [10, 13])
     for (const low of [null, -1, 0, 0.3])
         add(`relu_clip_${opset}_${low}`, opset, (g) => {
             const x = g.op('Relu', [g.computed([4, 6])]);
-            return [opset < 11 ? g.op('Clip', [x], [4, 6], low === null ? {} : {min: {float: low}}) : g.op('Clip', [x, low === null ? '' : g.number(low), g.number(0.5)])];
+            return [opset < 11 ? g.op('Clip', [x], [4, 6], low === null ? {} : {min: {float: low}})
+                               : g.op('Clip', [x, low === null ? '' : g.number(low), g.number(0.5)])];
         });
 for (const dims of [[5], [1, 5], [4, 1], [4, 5], [1], [1, 1], [1, 4, 5]])
     add(`gemm_sum_${dims}`, 13, (g) => {
         const y = g.op('Gemm', [g.input([4, 6]), g.floats([6, 5])], [4, 5], {alpha: {float: 0.7}});
         return [g.op('Sum', [y, g.computed(dims)], dims.length > 2 ? dims : [4, 5])];
     });
-add('gemm_sum_absent_bias', 13, (g) => [g.op('Sum', [g.op('Gemm', [g.input([4, 6]), g.floats([6, 5]), ''], [4, 5]), g.input([5])], [4, 5])]);
+add('gemm_sum_absent_bias', 13,
+    (g) => [g.op('Sum', [g.op('Gemm', [g.input([4, 6]), g.floats([6, 5]), ''], [4, 5]), g.input([5])],
+                 [4, 5])]);
 add('gemm_sum_transposed', 13, (g) => {
     const x = g.op('Transpose', [g.input([6, 4])], [4, 6], {perm: [1, 0]});
     return [g.op('Sum', [g.op('Gemm', [x, g.floats([6, 5])], [4, 5]), g.input([5])], [4, 5])];
@@ -72,24 +85,36 @@ add('gemm_sum_transposed', 13, (g) => {
 for (const is_read of [false, true])
     add(`gemm_transposed_bias_${is_read}`, 13, (g) => {
         const bias = g.op('Transpose', [g.input([5, 4])], [4, 5], {perm: [1, 0]});
-        return [g.op('Gemm', [g.input([4, 6]), g.floats([6, 5]), bias], [4, 5]), ...(is_read ? [g.op('Exp', [bias])] : [])];
+        return [
+            g.op('Gemm', [g.input([4, 6]), g.floats([6, 5]), bias], [4, 5]),
+            ...(is_read ? [g.op('Exp', [bias])] : [])
+        ];
     });
 for (const opset of [10, 13])
     for (const window of ['Conv', 'MaxPool', 'AveragePool'])
         for (const value of [null, 0, -0, 1, ''])
             add(`pad_${opset}_${window}_${value === 0 && 1 / value < 0 ? '-0' : value}`, opset, (g) => {
                 const x = g.computed([1, 4, 6, 7]), pads = [0, 0, 1, 1, 0, 0, 1, 2], dims = [1, 4, 8, 10];
-                const number = value === null || (opset < 11 && value === '') ? [] : [value === '' ? '' : g.number(value)];
-                const padded = opset < 11 ? g.op('Pad', [x], dims, value ? {pads, value: {float: value}} : Object.is(value, -0) ? {pads, value: {float: -0}} : {pads})
+                const number = value === null || (opset < 11 && value === '')
+                                   ? []
+                                   : [value === '' ? '' : g.number(value)];
+                const padded = opset < 11 ? g.op('Pad', [x], dims,
+                                                 value                  ? {pads, value: {float: value}}
+                                                 : Object.is(value, -0) ? {pads, value: {float: -0}}
+                                                                        : {pads})
                                           : g.op('Pad', [x, g.list(...pads), ...number], dims);
-                return [window === 'Conv' ? g.op('Conv', [padded, g.floats([8, 4, 3, 3])], [1, 8, 6, 8]) : g.op(window, [padded], [1, 4, 6, 8], {kernel_shape: [3, 3]})];
+                return [window === 'Conv' ? g.op('Conv', [padded, g.floats([8, 4, 3, 3])], [1, 8, 6, 8])
+                                          : g.op(window, [padded], [1, 4, 6, 8], {kernel_shape: [3, 3]})];
             });
 
 // ---- Equal nodes
 
 const twice = (name, op, first, second, dims, more = () => [], opset = 13) => add(`twice_${name}`, opset, (g) => {
     const x = g.computed([4, 6]), inputs = more(g);
-    return [g.op('Exp', [g.op(op, [x, ...inputs], dims, first)]), g.op('Sigmoid', [g.op(op, [x, ...inputs], dims, second)])];
+    return [
+        g.op('Exp', [g.op(op, [x, ...inputs], dims, first)]),
+        g.op('Sigmoid', [g.op(op, [x, ...inputs], dims, second)])
+    ];
 });
 twice('softmax', 'Softmax', {}, {axis: -1});
 twice('softmax_11', 'Softmax', {}, {axis: 1}, undefined, undefined, 11);
@@ -113,7 +138,8 @@ for (const first of [false, true])
 // ---- Constants that are computed ahead
 
 function gelu(g, x, root, one) {
-    const erf = g.op('Erf', [g.op('Div', [x, root])]), y = g.op('Mul', [g.op('Mul', [x, g.op('Add', [erf, one])]), g.number(0.5)]);
+    const erf = g.op('Erf', [g.op('Div', [x, root])]),
+          y = g.op('Mul', [g.op('Mul', [x, g.op('Add', [erf, one])]), g.number(0.5)]);
     return {erf, y};
 }
 add('folded_split', 13, (g) => {
@@ -138,8 +164,11 @@ add('measured_alone', 13, (g) => {
 
 for (const op of ['MatMul', 'Gemm', 'Conv', 'ConvTranspose'])
     add(`folded_${op}`, 13, (g) => {
-        const [x, w, dims] = {MatMul: [[4, 300], [300, 40], [4, 40]], Gemm: [[4, 300], [300, 40], [4, 40]], Conv: [[1, 16, 6, 7], [16, 16, 3, 3], [1, 16, 4, 5]],
-                              ConvTranspose: [[1, 16, 6, 7], [16, 16, 3, 3], [1, 16, 8, 9]]}[op];
+        const [x, w, dims] = {
+            MatMul: [[4, 300], [300, 40], [4, 40]], Gemm: [[4, 300], [300, 40], [4, 40]],
+            Conv: [[1, 16, 6, 7], [16, 16, 3, 3], [1, 16, 4, 5]],
+            ConvTranspose: [[1, 16, 6, 7], [16, 16, 3, 3], [1, 16, 8, 9]]
+        }[op];
         return [g.op('Add', [g.input(dims), g.op(op, [g.floats(x), g.floats(w, 0.7)], dims)])];
     });
 
@@ -151,9 +180,14 @@ for (const op of ['none', 'Add', 'Mul'])
         return [op === 'none' ? y : g.op(op, [y, g.floats([16, 1, 1])])];
     });
 add('conv_replaceable_norm', 13, (g) => {
-    const rows = [g.floats([8], 0.5), g.floats([8], 0.8), g.floats([8], 1.2), g.constant('f32', [8], wave([8], 0.3).map((v) => v + 1.5))];
+    const rows = [
+        g.floats([8], 0.5), g.floats([8], 0.8), g.floats([8], 1.2),
+        g.constant('f32', [8], wave([8], 0.3).map((v) => v + 1.5))
+    ];
     g.replaceable = [rows[0]];
-    return [g.op('BatchNormalization', [g.op('Conv', [g.input([1, 4, 6, 7]), g.floats([8, 4, 3, 3], 0.7)], [1, 8, 4, 5]), ...rows])];
+    return [g.op(
+        'BatchNormalization',
+        [g.op('Conv', [g.input([1, 4, 6, 7]), g.floats([8, 4, 3, 3], 0.7)], [1, 8, 4, 5]), ...rows])];
 });
 
 // ---- Views and patches
@@ -161,14 +195,22 @@ add('conv_replaceable_norm', 13, (g) => {
 for (const keeping of ['none', 'first', 'second'])
     add(`views_keeping_zeros_${keeping}`, 14, (g) => {
         const flat = g.op('Reshape', [g.computed([4, 6]), g.list(24)], [24], keeping === 'first' ? {allowzero: 1} : {});
-        return [g.op('Exp', [g.op('Reshape', [flat, g.list(2, 12)], [2, 12], keeping === 'second' ? {allowzero: 1} : {})])];
+        return [g.op('Exp', [g.op('Reshape', [flat, g.list(2, 12)], [2, 12],
+                                  keeping === 'second' ? {allowzero: 1} : {})])];
     });
 const places = [[0, 0], [0, 1], [1, 0], [1, 1]];
-const patches = (name, order, axis, {open = [], end = the_end, also_read = false, step = 2} = {}) => add(`patches_${name}`, 13, (g) => {
-    const x = g.computed([1, 3, 8, 6], open);
-    const parts = order.map((k) => g.op('Slice', [x, g.list(...places[k]), g.list(end, end), g.list(2, -1), g.list(step, step)], [1, 3, 4, 3]));
-    return [g.op('Exp', [g.op('Concat', parts, [1, 3 * order.length, 4, 3], {axis})]), ...(also_read ? [g.op('Neg', [parts[1]])] : [])];
-});
+const patches = (name, order, axis, {open = [], end = the_end, also_read = false, step = 2} = {}) =>
+    add(`patches_${name}`, 13, (g) => {
+        const x = g.computed([1, 3, 8, 6], open);
+        const parts = order.map(
+            (k) =>
+                g.op('Slice', [x, g.list(...places[k]), g.list(end, end), g.list(2, -1), g.list(step, step)],
+                     [1, 3, 4, 3]));
+        return [
+            g.op('Exp', [g.op('Concat', parts, [1, 3 * order.length, 4, 3], {axis})]),
+            ...(also_read ? [g.op('Neg', [parts[1]])] : [])
+        ];
+    });
 patches('in_order', [0, 1, 2, 3], 1);
 patches('other_order', [0, 2, 1, 3], 1);
 patches('reversed', [3, 2, 1, 0], -3);
@@ -184,7 +226,9 @@ const transposed = (g, x, perm) => g.op('Transpose', [x], perm.map((d) => g.dims
 for (const [index, dims] of [[0, []], [-1, []], [1, [1]]])
     for (const axis of [0, -2])
         add(`gather_behind_transpose_${index}_${dims}_${axis}`, 17, (g) => {
-            const x = transposed(g, g.op('Reshape', [g.input([2, 5, 72]), g.list(2, 5, 3, 4, 6)], [2, 5, 3, 4, 6]), [2, 0, 3, 1, 4]);
+            const x =
+                transposed(g, g.op('Reshape', [g.input([2, 5, 72]), g.list(2, 5, 3, 4, 6)], [2, 5, 3, 4, 6]),
+                           [2, 0, 3, 1, 4]);
             const left = g.dims[x].flatMap((n, d) => (d === (axis + 5) % 5 ? dims : [n]));
             const y = g.op('Gather', [x, g.constant('s64', dims, [index])], left, {axis});
             return [transposed(g, y, dims.length ? [0, 1, 2, 4, 3] : [0, 1, 3, 2])];

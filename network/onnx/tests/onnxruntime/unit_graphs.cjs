@@ -1,5 +1,6 @@
-// Operators between pairs of QuantizeLinear and DequantizeLinear, on both sides of the conditions under which ONNX Runtime computes
-// with codes: types, zero points that are left out, dimensions of scales, weights and biases of all kinds, who else reads what.
+// Operators between pairs of QuantizeLinear and DequantizeLinear, on both sides of the conditions under which
+// ONNX Runtime computes with codes: types, zero points that are left out, dimensions of scales, weights and
+// biases of all kinds, who else reads what.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const {graph} = require('./onnx_writer.cjs');
@@ -48,7 +49,10 @@ function add(name, opset, build) {
     all.push({name, graph: () => {
         const g = new coded_graph(opset), outputs = build(g);
         for (const [k, i] of g.inputs.entries())
-            i.values = wave(i.dims, 1.7 + k).map((v) => (i.dtype === 'bool' ? v > 0 : i.dtype === 'f32' ? v : Math.round(100 * v + zero_of(i.dtype))));
+            i.values = wave(i.dims, 1.7 + k)
+                           .map((v) => (i.dtype === 'bool'  ? v > 0
+                                        : i.dtype === 'f32' ? v
+                                                            : Math.round(100 * v + zero_of(i.dtype))));
         return {opset, operators: g.nodes.map((n) => n.op), inputs: g.inputs, outputs, model: g.model(outputs)};
     }});
 }
@@ -56,26 +60,38 @@ function add(name, opset, build) {
 // ---- Operators of one input
 
 const unary = {
-    MaxPool: [[1, 3, 6, 8], [1, 3, 4, 6], {kernel_shape: [3, 3]}], AveragePool: [[1, 3, 6, 8], [1, 3, 4, 6], {kernel_shape: [3, 3]}],
-    GlobalAveragePool: [[1, 3, 6, 8], [1, 3, 1, 1]], Transpose: [[4, 6], [6, 4], {perm: [1, 0]}], Flatten: [[2, 3, 4], [2, 12]],
-    Gather: [[4, 6], [2, 6], {}, (g) => [g.list(1, 3)]], Reshape: [[4, 6], [6, 4], {}, (g) => [g.list(6, 4)]],
-    Squeeze: [[1, 4, 6], [4, 6], {}, (g) => [g.list(0)]], Slice: [[4, 6], [4, 3], {}, (g) => [g.list(1), g.list(4), g.list(1)]],
-    Expand: [[1, 6], [4, 6], {}, (g) => [g.list(4, 6)]], Tile: [[4, 6], [8, 6], {}, (g) => [g.list(2, 1)]], ReduceMax: [[4, 6], [4, 1], {axes: [1]}],
-    ReduceMean: [[4, 6], [4, 1], {axes: [1]}], DepthToSpace: [[1, 8, 3, 2], [1, 2, 6, 4], {blocksize: 2}], SpaceToDepth: [[1, 2, 6, 4], [1, 8, 3, 2], {blocksize: 2}],
-    LeakyRelu: [[4, 6], [4, 6], {alpha: {float: 0.2}}], Sigmoid: [[4, 6], [4, 6]], Softmax: [[4, 6], [4, 6], {axis: 1}], Tanh: [[4, 6], [4, 6]],
+    MaxPool: [[1, 3, 6, 8], [1, 3, 4, 6], {kernel_shape: [3, 3]}],
+    AveragePool: [[1, 3, 6, 8], [1, 3, 4, 6], {kernel_shape: [3, 3]}],
+    GlobalAveragePool: [[1, 3, 6, 8], [1, 3, 1, 1]], Transpose: [[4, 6], [6, 4], {perm: [1, 0]}],
+    Flatten: [[2, 3, 4], [2, 12]], Gather: [[4, 6], [2, 6], {}, (g) => [g.list(1, 3)]],
+    Reshape: [[4, 6], [6, 4], {}, (g) => [g.list(6, 4)]],
+    Squeeze: [[1, 4, 6], [4, 6], {}, (g) => [g.list(0)]],
+    Slice: [[4, 6], [4, 3], {}, (g) => [g.list(1), g.list(4), g.list(1)]],
+    Expand: [[1, 6], [4, 6], {}, (g) => [g.list(4, 6)]], Tile: [[4, 6], [8, 6], {}, (g) => [g.list(2, 1)]],
+    ReduceMax: [[4, 6], [4, 1], {axes: [1]}], ReduceMean: [[4, 6], [4, 1], {axes: [1]}],
+    DepthToSpace: [[1, 8, 3, 2], [1, 2, 6, 4], {blocksize: 2}],
+    SpaceToDepth: [[1, 2, 6, 4], [1, 8, 3, 2], {blocksize: 2}],
+    LeakyRelu: [[4, 6], [4, 6], {alpha: {float: 0.2}}], Sigmoid: [[4, 6], [4, 6]],
+    Softmax: [[4, 6], [4, 6], {axis: 1}], Tanh: [[4, 6], [4, 6]],
 };
 for (const [op, [dims, to, attributes, more = () => []]] of Object.entries(unary)) {
     const apply = (g, x) => g.op(op, [x, ...more(g)], to, attributes);
     for (const type of both) {
         add(`${op}_${type}`, 13, (g) => [g.pair(apply(g, g.pair(g.input(dims), type)), type)]);
         add(`${op}_${type}_other_scale`, 13, (g) => [g.pair(apply(g, g.pair(g.input(dims), type)), type, 0.025)]);
-        add(`${op}_${type}_codes`, 13, (g) => [g.quantize(apply(g, g.dequantize(g.coded_input(type, dims), 0.02, 3, type)), 0.02, 3, type)]);
+        add(`${op}_${type}_codes`, 13,
+            (g) => [g.quantize(apply(g, g.dequantize(g.coded_input(type, dims), 0.02, 3, type)), 0.02, 3,
+                               type)]);
         add(`${op}_${type}_behind`, 13, (g) => [g.op('Exp', [apply(g, g.pair(g.input(dims), type))])]);
-        add(`${op}_${type}_before`, 13, (g) => [g.quantize(apply(g, g.op('Tanh', [g.input(dims)])), 0.02, zero_of(type), type)]);
-        if (!attributes?.axes) add(`${op}_${type}_21`, 21, (g) => [g.op('Exp', [apply(g, g.dequantize(g.coded_input(type, dims), 0.02, null, type))])]);
+        add(`${op}_${type}_before`, 13,
+            (g) => [g.quantize(apply(g, g.op('Tanh', [g.input(dims)])), 0.02, zero_of(type), type)]);
+        if (!attributes?.axes)
+            add(`${op}_${type}_21`, 21,
+                (g) => [g.op('Exp', [apply(g, g.dequantize(g.coded_input(type, dims), 0.02, null, type))])]);
     }
     add(`${op}_both_types`, 13, (g) => [g.pair(apply(g, g.pair(g.input(dims), 's8')))]);
-    add(`${op}_without_zero`, 13, (g) => [g.pair(apply(g, g.pair(g.op('Exp', [g.input(dims)]), 'u8', 0.02, null)), 'u8', 0.02, null)]);
+    add(`${op}_without_zero`, 13,
+        (g) => [g.pair(apply(g, g.pair(g.op('Exp', [g.input(dims)]), 'u8', 0.02, null)), 'u8', 0.02, null)]);
     add(`${op}_two_readers`, 13, (g) => {
         const y = apply(g, g.pair(g.input(dims)));
         return [g.pair(y), g.op('Exp', [y])];
@@ -83,7 +99,9 @@ for (const [op, [dims, to, attributes, more = () => []]] of Object.entries(unary
 }
 for (const type of both)
     for (const zero of [null, zero_of(type)])
-        add(`ArgMax_${type}_${zero}`, 13, (g) => [g.op('ArgMax', [g.dequantize(g.coded_input(type, [4, 6]), 0.02, zero, type)], [4, 1], {axis: 1})]);
+        add(`ArgMax_${type}_${zero}`, 13,
+            (g) => [g.op('ArgMax', [g.dequantize(g.coded_input(type, [4, 6]), 0.02, zero, type)], [4, 1],
+                         {axis: 1})]);
 
 // ---- Operators of several inputs
 
@@ -91,16 +109,20 @@ for (const a of both)
     for (const b of both)
         for (const y of both) {
             const operands = (g) => [g.pair(g.input([4, 6]), a), g.pair(g.input([4, 6]), b, 0.03)];
-            for (const op of ['Add', 'Mul', 'Sub']) add(`${op}_${a}_${b}_${y}`, 13, (g) => [g.pair(g.op(op, operands(g)), y, 0.05)]);
+            for (const op of ['Add', 'Mul', 'Sub'])
+                add(`${op}_${a}_${b}_${y}`, 13, (g) => [g.pair(g.op(op, operands(g)), y, 0.05)]);
             add(`Concat_${a}_${b}_${y}`, 13, (g) => [g.pair(g.op('Concat', operands(g), [8, 6], {axis: 0}), y, 0.05)]);
-            add(`Where_${a}_${b}_${y}`, 13, (g) => [g.pair(g.op('Where', [g.input([4, 6], [], 'bool'), ...operands(g)], [4, 6]), y, 0.05)]);
+            add(`Where_${a}_${b}_${y}`, 13,
+                (g) => [g.pair(g.op('Where', [g.input([4, 6], [], 'bool'), ...operands(g)], [4, 6]), y,
+                               0.05)]);
         }
 for (const type of both)
     for (const value of [0, 1.5, -2.5])
         for (const dims of [[], [1]])
             add(`Where_${type}_or_${value}_${dims}`, 13, (g) => {
                 const x = g.pair(g.input([4, 6]), type);
-                return [g.pair(g.op('Where', [g.input([4, 6], [], 'bool'), x, g.number(value, dims)], [4, 6]), type, 0.05)];
+                return [g.pair(g.op('Where', [g.input([4, 6], [], 'bool'), x, g.number(value, dims)], [4, 6]),
+                               type, 0.05)];
             });
 
 for (const type of both)
@@ -118,7 +140,9 @@ for (const [zero, low, high] of [[0, 0, 6], [0, 0, 5.09], [10, -0.2, 4.9], [10, 
         return [g.pair(g.op('Clip', [x, g.number(low), g.number(high)]), 'u8', 0.02, zero)];
     });
 for (const [type, zero, dims] of [['u8', 0, []], ['u8', 10, []], ['s8', -128, []], ['s8', 0, []], ['u8', 0, [1]]])
-    add(`Relu_${type}_${zero}_${dims}`, 13, (g) => [g.pair(g.op('Relu', [g.op('Exp', [g.pair(g.input([4, 6]), type)])]), type, 0.02, zero, dims)]);
+    add(`Relu_${type}_${zero}_${dims}`, 13,
+        (g) => [g.pair(g.op('Relu', [g.op('Exp', [g.pair(g.input([4, 6]), type)])]), type, 0.02, zero,
+                       dims)]);
 
 // ---- Products
 
@@ -133,13 +157,21 @@ const weights = {
     floats: (g, dims) => g.floats(dims, 0.7),
     by_channel: (g, dims, type, channel) => {
         const n = dims[channel], scales = g.constant('f32', [n], wave([n], 0.4).map((v) => 0.01 + 0.004 * v));
-        return g.op('DequantizeLinear', [g.codes(type, dims), scales, g.constant(type, [n], Array(n).fill(type === 'u8' ? 120 : 0))], dims, {axis: channel});
+        return g.op(
+            'DequantizeLinear',
+            [g.codes(type, dims), scales, g.constant(type, [n], Array(n).fill(type === 'u8' ? 120 : 0))],
+            dims, {axis: channel});
     },
 };
 const biases = {
     none: () => [],
     floats: (g, n) => [g.floats([n], 0.5)],
-    codes: (g, n) => [g.op('DequantizeLinear', [g.constant('s32', [n], wave([n], 0.5).map((v) => Math.round(3000 * v))), g.number(Math.fround(0.02) * Math.fround(0.01))], [n])],
+    codes: (g, n) => [g.op('DequantizeLinear',
+                           [
+                               g.constant('s32', [n], wave([n], 0.5).map((v) => Math.round(3000 * v))),
+                               g.number(Math.fround(0.02) * Math.fround(0.01))
+                           ],
+                           [n])],
 };
 const ends = {
     pair: (g, y, type) => [g.pair(y, type, 0.05)],
@@ -151,32 +183,64 @@ for (const [kind, weights_of] of Object.entries(weights))
         for (const [end, finish] of Object.entries(ends))
             for (const [x, w] of kind === 'floats' ? [['u8', 's8']] : [['u8', 'u8'], ['u8', 's8'], ['s8', 's8']]) {
                 const name = `${x}_${w}_${kind}_${bias}_${end}`;
-                add(`Conv_${name}`, 13, (g) => finish(g, g.op('Conv', [g.pair(g.input([1, 4, 6, 6]), x), weights_of(g, [8, 4, 3, 3], w, 0), ...bias_of(g, 8)], [1, 8, 4, 4]), x));
-                add(`Gemm_${name}`, 13, (g) => finish(g, g.op('Gemm', [g.pair(g.input([4, 6]), x), weights_of(g, [5, 6], w, 0), ...bias_of(g, 5)], [4, 5], {transB: 1}), x));
+                add(`Conv_${name}`, 13,
+                    (g) => finish(g,
+                                  g.op('Conv',
+                                       [
+                                           g.pair(g.input([1, 4, 6, 6]), x),
+                                           weights_of(g, [8, 4, 3, 3], w, 0), ...bias_of(g, 8)
+                                       ],
+                                       [1, 8, 4, 4]),
+                                  x));
+                add(`Gemm_${name}`, 13,
+                    (g) => finish(
+                        g,
+                        g.op('Gemm',
+                             [g.pair(g.input([4, 6]), x), weights_of(g, [5, 6], w, 0), ...bias_of(g, 5)],
+                             [4, 5], {transB: 1}),
+                        x));
                 if (bias !== 'none') continue;
-                add(`MatMul_${name}`, 13, (g) => finish(g, g.op('MatMul', [g.pair(g.input([4, 6]), x), weights_of(g, [6, 5], w, 1)], [4, 5]), x));
-                add(`blocks_${name}`, 13, (g) => finish(g, g.op('MatMul', [g.op('Tanh', [g.input([4, 40])]), weights_of(g, [40, 5], w, 1)], [4, 5]), x));
+                add(`MatMul_${name}`, 13,
+                    (g) => finish(
+                        g, g.op('MatMul', [g.pair(g.input([4, 6]), x), weights_of(g, [6, 5], w, 1)], [4, 5]),
+                        x));
+                add(`blocks_${name}`, 13,
+                    (g) =>
+                        finish(g,
+                               g.op('MatMul',
+                                    [g.op('Tanh', [g.input([4, 40])]), weights_of(g, [40, 5], w, 1)], [4, 5]),
+                               x));
             }
-for (const [name, attributes] of [['alpha', {alpha: {float: 1.0000005}}], ['other_alpha', {alpha: {float: 1.00001}}], ['beta', {beta: {float: 0.9999995}}], ['transposed', {transB: 1}]])
+for (const [name, attributes] of [['alpha', {alpha: {float: 1.0000005}}],
+                                  ['other_alpha', {alpha: {float: 1.00001}}],
+                                  ['beta', {beta: {float: 0.9999995}}], ['transposed', {transB: 1}]])
     add(`blocks_of_gemm_${name}`, 13, (g) => {
         const w = weights.one_scale(g, attributes.transB ? [5, 40] : [40, 5], 's8');
         return [g.op('Gemm', [g.input([4, 40]), w, g.floats([5])], [4, 5], attributes)];
     });
 add('blocks_of_size_none', 21, (g) => {
     const codes = g.codes('s8', [40, 5]);
-    return [g.op('MatMul', [g.input([4, 40]), g.op('DequantizeLinear', [codes, g.number(0.01)], [40, 5], {block_size: 0})], [4, 5])];
+    return [g.op(
+        'MatMul',
+        [g.input([4, 40]), g.op('DequantizeLinear', [codes, g.number(0.01)], [40, 5], {block_size: 0})],
+        [4, 5])];
 });
 for (const what of ['weights', 'bias'])
     add(`Conv_replaceable_${what}`, 13, (g) => {
         const own = g.floats(what === 'weights' ? [8, 4, 3, 3] : [8], 0.7);
         g.replaceable = [own];
         const x = g.pair(g.input([1, 4, 6, 6]));
-        return [g.pair(g.op('Conv', what === 'weights' ? [x, own] : [x, weights.one_scale(g, [8, 4, 3, 3], 's8'), own], [1, 8, 4, 4]))];
+        return [g.pair(
+            g.op('Conv', what === 'weights' ? [x, own] : [x, weights.one_scale(g, [8, 4, 3, 3], 's8'), own],
+                 [1, 8, 4, 4]))];
     });
 
 // ---- Pairs in a row, and pairs whose result only sizes are taken of
 
-const rows = {narrow: [[0.02, 100], [0.01, 100]], wide: [[0.01, 100], [0.02, 100]], equal: [[0.02, 100], [0.02, 100]], three: [[0.02, 100], [0.015, 120], [0.03, 90]]};
+const rows = {
+    narrow: [[0.02, 100], [0.01, 100]], wide: [[0.01, 100], [0.02, 100]], equal: [[0.02, 100], [0.02, 100]],
+    three: [[0.02, 100], [0.015, 120], [0.03, 90]]
+};
 for (const [name, row] of Object.entries(rows))
     for (const is_output of [false, true])
         add(`pairs_${name}_${is_output}`, 13, (g) => {
@@ -185,7 +249,10 @@ for (const [name, row] of Object.entries(rows))
         });
 add('sum_read_by_shapes', 13, (g) => {
     const sum = g.op('Add', [g.pair(g.input([2, 3, 8], ['n', 's'])), g.pair(g.input([2, 3, 8], ['n', 's']))]);
-    const size = (d) => g.op('Unsqueeze', [g.op('Gather', [g.op('Shape', [sum], [3]), g.constant('s64', [], [d])], [], {axis: 0}), g.list(0)], [1]);
+    const size = (d) => g.op(
+        'Unsqueeze',
+        [g.op('Gather', [g.op('Shape', [sum], [3]), g.constant('s64', [], [d])], [], {axis: 0}), g.list(0)],
+        [1]);
     const sizes = g.op('Concat', [size(0), size(1), g.list(2), g.list(4)], [4], {axis: 0});
     return [g.pair(g.op('Reshape', [g.pair(sum, 'u8', 0.03), sizes], [2, 3, 2, 4]), 'u8', 0.03)];
 });
@@ -194,13 +261,19 @@ for (const reader of ['Slice', 'Gather'])
         const image = g.op('Sigmoid', [g.pair(g.input([2, 3, 4, 4], ['n']))]), shape = g.op('Shape', [image], [4]);
         const sizes = reader === 'Slice' ? g.op('Slice', [shape, g.list(0), g.list(2), g.list(0)], [2])
                                          : g.op('Gather', [shape, g.list(0, 1)], [2], {axis: 0});
-        return [g.op('Reshape', [g.pair(image, 'u8', 0.03), g.op('Concat', [sizes, g.list(-1)], [3], {axis: 0})], [2, 3, 16])];
+        return [g.op('Reshape',
+                     [g.pair(image, 'u8', 0.03), g.op('Concat', [sizes, g.list(-1)], [3], {axis: 0})],
+                     [2, 3, 16])];
     });
 for (const type of both)
     add(`pair_read_by_shapes_${type}`, 13, (g) => {
         const x = g.pair(g.input([2, 3, 8], ['n', 's']), type);
-        const size = (d) => g.op('Unsqueeze', [g.op('Gather', [g.op('Shape', [x], [3]), g.constant('s64', [], [d])], [], {axis: 0}), g.list(0)], [1]);
-        return [g.op('Reshape', [x, g.op('Concat', [size(0), size(1), g.list(2), g.list(4)], [4], {axis: 0})], [2, 3, 2, 4])];
+        const size = (d) => g.op(
+            'Unsqueeze',
+            [g.op('Gather', [g.op('Shape', [x], [3]), g.constant('s64', [], [d])], [], {axis: 0}), g.list(0)],
+            [1]);
+        return [g.op('Reshape', [x, g.op('Concat', [size(0), size(1), g.list(2), g.list(4)], [4], {axis: 0})],
+                     [2, 3, 2, 4])];
     });
 
 module.exports = all;

@@ -1,9 +1,11 @@
 // LiteRT itself, as npm has it, against `octet run --profile litert-2026.08-x86`: the bytes of all outputs.
 //
 //     node compare.cjs OCTET networks FOLDER               each .tflite file there, with several random inputs
-//     node compare.cjs OCTET random FLATC FIRST COUNT      random networks by number (random_models.cjs); one again: its number, 1
+//     node compare.cjs OCTET random FLATC FIRST COUNT      random networks by number (random_models.cjs);
+//                                                          one again: its number, 1
 //
-// What LiteRT refuses is counted and, of a file, told. Exit code 0: all equal; 1: some differ; 77: the package is missing.
+// What LiteRT refuses is counted and, of a file, told. Exit code 0: all equal; 1: some differ; 77: the
+// package is missing.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), os = require('os'), path = require('path'), {spawnSync} = require('child_process');
@@ -37,7 +39,9 @@ function difference(expected, got) {
         const a = expected[i].bytes, b = got[i];
         if (!b || a.length !== b.length) return `output ${i} has ${b ? b.length : 'no'} bytes, LiteRT's ${a.length}`;
         const places = [...a.keys()].filter((k) => a[k] !== b[k]), [first] = places;
-        if (places.length) return `output ${i}: byte ${first} is ${b[first]}, LiteRT's is ${a[first]}; ${places.length} of ${a.length} differ`;
+        if (places.length)
+            return `output ${i}: byte ${first} is ${b[first]}, LiteRT's is ${a[first]}; ${places.length} of ${
+                a.length} differ`;
     }
     return '';
 }
@@ -82,7 +86,8 @@ async function compare_random(octet, flatc, first, count, scratch) {
         run(flatc, '-b', '-o', scratch, schema, ...numbers.slice(i, i + 200).map((number) => file_of(number, 'json')));
     let litert = await Litert.load();
     for (const number of numbers) {
-        const m = random_model(number), operators = m.nodes.map((n) => n.op).join(' '), inputs = m.inputs.map((t) => m.tensors[t].values);
+        const m = random_model(number), operators = m.nodes.map((n) => n.op).join(' '),
+              inputs = m.inputs.map((t) => m.tensors[t].values);
         let expected;
         try {
             expected = await litert.run(fs.readFileSync(file_of(number, 'tflite')), inputs);
@@ -112,7 +117,8 @@ async function main(octet, what, ...words) {
     try {
         const counts = what === 'networks' ? await compare_networks(octet, words[0], scratch)
                                            : await compare_random(octet, words[0], +words[1], +words[2], scratch);
-        console.log(`${counts.equal} runs equal, ${counts.different} different, ${counts.refused} networks that LiteRT refuses`);
+        console.log(`${counts.equal} runs equal, ${counts.different} different, ${
+            counts.refused} networks that LiteRT refuses`);
         return counts.equal && !counts.different ? 0 : 1;
     } finally {
         fs.rmSync(scratch, {recursive: true});

@@ -1,10 +1,12 @@
-// What LiteRT for browsers does not take in files that other versions run, taken out in place: sizes that the file leaves open
-// (the tensor's own size stands beside them), and axes of biases beyond their only dimension. Nothing else of the file changes.
+// What LiteRT for browsers does not take in files that other versions run, taken out in place: sizes that the
+// file leaves open (the tensor's own size stands beside them), and axes of biases beyond their only
+// dimension. Nothing else of the file changes.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
 /// Slots of the tables of the schema (network/tflite/reader/tflite.fbs), in the order of their fields.
-const subgraphs_of_model = 2, tensors_of_subgraph = 0, shape = 0, quantization = 4, shape_signature = 7, quantized_dimension = 6;
+const subgraphs_of_model = 2, tensors_of_subgraph = 0, shape = 0, quantization = 4, shape_signature = 7,
+      quantized_dimension = 6;
 
 function accepted_by_browsers(model) {
     const bytes = Buffer.from(model);

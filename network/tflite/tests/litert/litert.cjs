@@ -1,6 +1,7 @@
-// LiteRT's interpreter with its default delegate XNNPACK, as npm has it for browsers (@litertjs/core, WebAssembly): the bytes of a
-// .tflite model in, the bytes of its outputs out. The package's own loader wants a browser and knows no int8, so this one calls
-// the functions that it is made on. Start reading at Litert.run.
+// LiteRT's interpreter with its default delegate XNNPACK, as npm has it for browsers (@litertjs/core,
+// WebAssembly): the bytes of a .tflite model in, the bytes of its outputs out. The package's own loader wants
+// a browser and knows no int8, so this one calls the functions that it is made on. Start reading at
+// Litert.run.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path');
@@ -16,7 +17,8 @@ function folder_of_package() {
 
 class Litert {
     static async load() {
-        const folder = path.join(folder_of_package(), 'wasm'), file = path.join(folder, 'litert_wasm_compat_internal.js');
+        const folder = path.join(folder_of_package(), 'wasm'),
+              file = path.join(folder, 'litert_wasm_compat_internal.js');
         const unit = {exports: {}};
         new Function('require', 'module', 'exports', '__filename', '__dirname', fs.readFileSync(file, 'utf8'))(
             require, unit, unit.exports, file, folder);
@@ -43,18 +45,23 @@ class Litert {
             }));
             const buffers = inputs.map((bytes, i) => {
                 const type = keep(loaded.getInputTensorType(0, i));
-                if (type.bytes() !== bytes.length) throw new Error(`input ${i} has ${type.bytes()} bytes, given ${bytes.length}`);
+                if (type.bytes() !== bytes.length)
+                    throw new Error(`input ${i} has ${type.bytes()} bytes, given ${bytes.length}`);
                 const {HOST_MEMORY} = wasm.LiteRtTensorBufferType, {WRITE} = wasm.LiteRtTensorBufferLockMode;
-                const buffer = keep(wasm.LiteRtTensorBuffer.createManaged(environment, HOST_MEMORY, type, bytes.length));
+                const buffer =
+                    keep(wasm.LiteRtTensorBuffer.createManaged(environment, HOST_MEMORY, type, bytes.length));
                 wasm.HEAPU8.set(bytes, buffer.lock(WRITE));
                 buffer.unlock();
                 return buffer;
             });
             const results = await compiled.run(0, buffers);
-            if (this.errors.length) throw new Error('it has no results'); // those of a graph that could not be prepared are nothing
+            if (this.errors.length)
+                throw new Error(
+                    'it has no results'); // those of a graph that could not be prepared are nothing
             return results.map((buffer, i) => {
                 keep(buffer);
-                const type = keep(loaded.getOutputTensorType(0, i)), from = buffer.lock(wasm.LiteRtTensorBufferLockMode.READ);
+                const type = keep(loaded.getOutputTensorType(0, i)),
+                      from = buffer.lock(wasm.LiteRtTensorBufferLockMode.READ);
                 const bytes = Buffer.from(wasm.HEAPU8.slice(from, from + type.bytes()));
                 buffer.unlock();
                 return {type: type.elementType().value, bytes};

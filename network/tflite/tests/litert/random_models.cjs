@@ -1,14 +1,17 @@
-// Random 8-bit .tflite networks, each from its number: one operator (the first thousands of numbers are single operators) up to a
-// dozen. Operators, shapes, scales and zero points are drawn around the borders that the delegate's conditions and the rounding
-// rules have: powers of two for ties, ratios beyond what XNNPACK takes. Start reading at random_model; to add an operator, add it
-// to `operators`.
+// Random 8-bit .tflite networks, each from its number: one operator (the first thousands of numbers are
+// single operators) up to a dozen. Operators, shapes, scales and zero points are drawn around the borders
+// that the delegate's conditions and the rounding rules have: powers of two for ties, ratios beyond what
+// XNNPACK takes. Start reading at random_model; to add an operator, add it to `operators`.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
 const f32 = Math.fround;
 
 class Random {
-    constructor(seed) { this.state = BigInt(seed); for (let i = 0; i < 3; i++) this.state ^= BigInt(this.bits()) << 29n; }
+    constructor(seed) {
+        this.state = BigInt(seed);
+        for (let i = 0; i < 3; i++) this.state ^= BigInt(this.bits()) << 29n;
+    }
     bits() { // splitmix64
         this.state = BigInt.asUintN(64, this.state + 0x9E3779B97F4A7C15n);
         let z = this.state;
@@ -79,8 +82,10 @@ class Model {
     bias(x, w, channels) {
         const {scales} = this.tensors[w], many = scales.length > 1;
         const values = Array.from({length: channels}, () => this.random.between(-2000, 2000));
-        return this.tensor([channels], 'INT32', {scales: scales.map((s) => f32(s * this.scale_of(x))),
-                                                 zero_points: scales.map(() => 0), axis: 0}, bytes_of_integers('INT32', values));
+        return this.tensor(
+            [channels], 'INT32',
+            {scales: scales.map((s) => f32(s * this.scale_of(x))), zero_points: scales.map(() => 0), axis: 0},
+            bytes_of_integers('INT32', values));
     }
     /// The result of sums of `k` products.
     product(x, w, k, shape) {
@@ -99,17 +104,21 @@ const is_s8 = (m, x) => m.tensors[x].type === 'INT8';
 
 function convolution(m, x, depthwise) {
     const {random} = m, {shape: [n, h, w, c], type} = m.tensors[x];
-    const kernel = [random.of([1, 2, 3]), random.of([1, 2, 3])], dilation = [random.of([1, 1, 2]), random.of([1, 1, 2])];
+    const kernel = [random.of([1, 2, 3]), random.of([1, 2, 3])],
+          dilation = [random.of([1, 1, 2]), random.of([1, 1, 2])];
     const stride = random.of([1, 1, 2]), padding = random.of(['SAME', 'VALID']);
     const [oh, ow] = windows(random, h, w, padding, stride, dilation, kernel);
     if (oh < 1 || ow < 1) return null;
-    const options = {padding, stride_w: stride, stride_h: stride, dilation_h_factor: dilation[0], dilation_w_factor: dilation[1],
-                     fused_activation_function: random.of(activations)};
+    const options = {
+        padding, stride_w: stride, stride_h: stride, dilation_h_factor: dilation[0],
+        dilation_w_factor: dilation[1], fused_activation_function: random.of(activations)
+    };
     if (depthwise) {
         const multiplier = random.of([1, 1, 2]), oc = c * multiplier;
         const weights = m.weights([1, ...kernel, oc], 3, type, .01), taps = kernel[0] * kernel[1];
-        return m.node('DEPTHWISE_CONV_2D', [x, weights, m.bias(x, weights, oc)], m.product(x, weights, taps, [n, oh, ow, oc]),
-                      'DepthwiseConv2DOptions', {...options, depth_multiplier: multiplier});
+        return m.node('DEPTHWISE_CONV_2D', [x, weights, m.bias(x, weights, oc)],
+                      m.product(x, weights, taps, [n, oh, ow, oc]), 'DepthwiseConv2DOptions',
+                      {...options, depth_multiplier: multiplier});
     }
     const oc = random.of([1, 3, 8, 16, 17]), weights = m.weights([oc, ...kernel, c], 0, type, .01);
     return m.node('CONV_2D', [x, weights, m.bias(x, weights, oc)],
@@ -118,14 +127,16 @@ function convolution(m, x, depthwise) {
 
 function transpose_conv(m, x) {
     const {random} = m, {shape: [n, h, w, c], type} = m.tensors[x];
-    const kernel = [random.of([1, 2, 3]), random.of([2, 3])], stride = random.of([1, 2]), padding = random.of(['SAME', 'VALID']);
+    const kernel = [random.of([1, 2, 3]), random.of([2, 3])], stride = random.of([1, 2]),
+          padding = random.of(['SAME', 'VALID']);
     const size = (length, k) => padding === 'SAME' ? length * stride : (length - 1) * stride + k;
     const oc = random.of([1, 4, 9]), shape = [n, size(h, kernel[0]), size(w, kernel[1]), oc];
     if (padding === 'SAME' && (kernel[0] < stride || kernel[1] < stride)) return null;
     const weights = m.weights([oc, ...kernel, c], 0, type, .01);
     const inputs = [m.integers(shape), weights, x];
     if (random.chance(.6)) inputs.push(m.bias(x, weights, oc));
-    return m.node('TRANSPOSE_CONV', inputs, m.product(x, weights, kernel[0] * kernel[1] * c, shape), 'TransposeConvOptions',
+    return m.node('TRANSPOSE_CONV', inputs, m.product(x, weights, kernel[0] * kernel[1] * c, shape),
+                  'TransposeConvOptions',
                   {padding, stride_w: stride, stride_h: stride, fused_activation_function: 'NONE'});
 }
 
@@ -151,9 +162,11 @@ function batch_matmul(m, x) {
 /// Another operand: of the same shape, of one that broadcasts, or one from the network.
 function operand(m, x, wish) {
     const {random} = m, {shape, type} = m.tensors[x];
-    const alike = m.pool.filter((t) => t !== x && m.tensors[t].type === type && String(m.tensors[t].shape) === String(shape));
+    const alike = m.pool.filter((t) => t !== x && m.tensors[t].type === type &&
+                                       String(m.tensors[t].shape) === String(shape));
     if (alike.length && random.chance(.6)) return random.of(alike);
-    const dims = random.of([shape, shape, shape.map((d, i) => i === shape.length - 1 ? d : 1), [1], shape.map(() => 1)]);
+    const dims = random.of(
+        [shape, shape, shape.map((d, i) => i === shape.length - 1 ? d : 1), [1], shape.map(() => 1)]);
     const quantization = m.quantization(type, wish);
     return random.chance(.5) ? m.input(dims, type, quantization) : m.codes(dims, type, quantization);
 }
@@ -163,7 +176,8 @@ function binary(op, options_type) {
         const {random} = m, {shape, type} = m.tensors[x], a = m.scale_of(x);
         const far = random.chance(.1) ? 2 ** random.real(-11, 11) : 2 ** random.real(-2, 2);
         const y = operand(m, x, op === 'MUL' ? .02 : a * far), b = m.scale_of(y);
-        const wish = (op === 'MUL' ? a * b * 60 : Math.max(a, b) * 1.5) * (random.chance(.1) ? 2 ** random.real(-9, 9) : 1);
+        const wish = (op === 'MUL' ? a * b * 60 : Math.max(a, b) * 1.5) *
+                     (random.chance(.1) ? 2 ** random.real(-9, 9) : 1);
         const inputs = random.chance(.5) ? [x, y] : [y, x];
         return m.node(op, inputs, m.tensor(shape, type, m.quantization(type, wish)), options_type,
                       {fused_activation_function: random.of(activations)});
@@ -172,7 +186,8 @@ function binary(op, options_type) {
 
 function extreme(op) {
     return (m, x) => {
-        const {shape, type} = m.tensors[x], dims = m.random.of([shape, shape, shape.map((d, i) => i === shape.length - 1 ? d : 1)]);
+        const {shape, type} = m.tensors[x],
+                      dims = m.random.of([shape, shape, shape.map((d, i) => i === shape.length - 1 ? d : 1)]);
         const y = m.input(dims, type, m.same(x));
         return m.node(op, [x, y], m.tensor(shape, type, m.same(x)));
     };
@@ -188,14 +203,16 @@ function unary(op, options = () => [undefined, {}], wish_of = (m, x) => m.scale_
 }
 
 function quantize(m, x) {
-    const {random} = m, {shape, type} = m.tensors[x], to = random.chance(.3) ? (type === 'INT8' ? 'UINT8' : 'INT8') : type;
+    const {random} = m, {shape, type} = m.tensors[x],
+          to = random.chance(.3) ? (type === 'INT8' ? 'UINT8' : 'INT8') : type;
     const far = random.chance(.2) ? 2 ** random.real(-10, 10) : 2 ** random.real(-2, 2);
     return m.node('QUANTIZE', [x], m.tensor(shape, to, m.quantization(to, m.scale_of(x) * far)), 'QuantizeOptions', {});
 }
 
 function prelu(m, x) {
     const {random} = m, {shape, type} = m.tensors[x];
-    const alpha = m.codes(shape.slice(1).map((d, i) => i === shape.length - 2 ? d : 1), type, m.quantization(type, .01));
+    const alpha = m.codes(shape.slice(1).map((d, i) => i === shape.length - 2 ? d : 1), type,
+                          m.quantization(type, .01));
     return m.node('PRELU', [x, alpha], m.tensor(shape, type, m.quantization(type, m.scale_of(x))));
 }
 
@@ -205,19 +222,21 @@ function reduce(op) {
         const axes = shape.map((_, i) => i).filter(() => random.chance(.5));
         if (!axes.length) axes.push(random.below(rank));
         const keep_dims = random.chance(.5);
-        const dims = keep_dims ? shape.map((d, i) => axes.includes(i) ? 1 : d) : shape.filter((_, i) => !axes.includes(i));
+        const dims = keep_dims ? shape.map((d, i) => axes.includes(i) ? 1 : d)
+                               : shape.filter((_, i) => !axes.includes(i));
         if (!dims.length) return null;
         const n = axes.reduce((p, i) => p * shape[i], 1), copies = op.startsWith('REDUCE');
         const wish = m.scale_of(x) * (op === 'SUM' ? Math.sqrt(n) : random.chance(.5) ? 1 : 1 / Math.sqrt(n));
         const quantization = copies || random.chance(.2) ? m.same(x) : m.quantization(type, wish);
-        return m.node(op, [x, m.integers(axes.map((i) => random.chance(.3) ? i - rank : i))], m.tensor(dims, type, quantization),
-                      'ReducerOptions', {keep_dims});
+        return m.node(op, [x, m.integers(axes.map((i) => random.chance(.3) ? i - rank : i))],
+                      m.tensor(dims, type, quantization), 'ReducerOptions', {keep_dims});
     };
 }
 
 function pool(op) {
     return (m, x) => {
-        const {random} = m, {shape: [n, h, w, c], type} = m.tensors[x], kernel = [random.of([1, 2, 3, 7]), random.of([1, 2, 3])];
+        const {random} = m, {shape: [n, h, w, c], type} = m.tensors[x],
+              kernel = [random.of([1, 2, 3, 7]), random.of([1, 2, 3])];
         const stride = random.of([1, 2, 3]), padding = random.of(['SAME', 'VALID']);
         const [oh, ow] = windows(random, h, w, padding, stride, [1, 1], kernel);
         if (oh < 1 || ow < 1) return null;
@@ -229,7 +248,8 @@ function pool(op) {
 
 function resize(op) {
     return (m, x) => {
-        const {random} = m, {shape: [n, , , c], type} = m.tensors[x], size = [random.between(1, 13), random.between(1, 13)];
+        const {random} = m, {shape: [n, , , c], type} = m.tensors[x],
+              size = [random.between(1, 13), random.between(1, 13)];
         const align_corners = random.chance(.3), half_pixel_centers = !align_corners && random.chance(.5);
         return m.node(op, [x, m.integers(size)], m.tensor([n, ...size, c], type, m.same(x)),
                       op === 'RESIZE_BILINEAR' ? 'ResizeBilinearOptions' : 'ResizeNearestNeighborOptions',
@@ -239,8 +259,8 @@ function resize(op) {
 
 function softmax(m, x) {
     const {shape, type} = m.tensors[x];
-    return m.node('SOFTMAX', [x], m.tensor(shape, type, {scales: [1 / 256], zero_points: [low_of[type]]}), 'SoftmaxOptions',
-                  {beta: m.random.of([1, 1, .5, 1.7])});
+    return m.node('SOFTMAX', [x], m.tensor(shape, type, {scales: [1 / 256], zero_points: [low_of[type]]}),
+                  'SoftmaxOptions', {beta: m.random.of([1, 1, .5, 1.7])});
 }
 
 function pad(op) {
@@ -249,7 +269,9 @@ function pad(op) {
         const pads = shape.map((d) => [random.below(Math.min(d, 3)), random.below(Math.min(d, 3))]);
         const table = m.tensor([shape.length, 2], 'INT32', {}, bytes_of_integers('INT32', pads.flat()));
         const result = m.tensor(shape.map((d, i) => d + pads[i][0] + pads[i][1]), type, m.same(x));
-        if (op === 'MIRROR_PAD') return m.node(op, [x, table], result, 'MirrorPadOptions', {mode: random.of(['REFLECT', 'SYMMETRIC'])});
+        if (op === 'MIRROR_PAD')
+            return m.node(op, [x, table], result, 'MirrorPadOptions',
+                          {mode: random.of(['REFLECT', 'SYMMETRIC'])});
         return m.node(op, [x, table], result, 'PadOptions', {});
     };
 }
@@ -257,7 +279,9 @@ function pad(op) {
 function concatenation(m, x) {
     const {random} = m, {shape, type} = m.tensors[x], axis = random.below(shape.length), inputs = [x];
     for (let i = random.between(1, 3); i--;) {
-        const {same} = m, quantization = type === 'UINT8' && random.chance(.2) ? m.quantization(type, m.scale_of(x)) : m.same(x);
+        const {same} = m, quantization = type === 'UINT8' && random.chance(.2)
+                                             ? m.quantization(type, m.scale_of(x))
+                                             : m.same(x);
         inputs.push(m.input(shape.map((d, k) => k === axis ? random.between(1, 4) : d), type, quantization));
     }
     const total = inputs.reduce((sum, t) => sum + m.tensors[t].shape[axis], 0);
@@ -271,7 +295,8 @@ function transpose(m, x) {
         const k = m.random.below(i + 1);
         [order[i], order[k]] = [order[k], order[i]];
     }
-    return m.node('TRANSPOSE', [x, m.integers(order)], m.tensor(order.map((i) => shape[i]), type, m.same(x)), 'TransposeOptions', {});
+    return m.node('TRANSPOSE', [x, m.integers(order)], m.tensor(order.map((i) => shape[i]), type, m.same(x)),
+                  'TransposeOptions', {});
 }
 
 function reshape(m, x) {
@@ -281,8 +306,9 @@ function reshape(m, x) {
 
 function quantize_floats(m, x) {
     const {random} = m, {shape, type} = m.tensors[x];
-    return m.node('QUANTIZE', [m.input(shape, 'FLOAT32', {})], m.tensor(shape, type, m.quantization(type, 2 ** random.real(-7, 0))),
-                  'QuantizeOptions', {});
+    return m.node('QUANTIZE', [m.input(shape, 'FLOAT32', {})],
+                  m.tensor(shape, type, m.quantization(type, 2 ** random.real(-7, 0))), 'QuantizeOptions',
+                  {});
 }
 
 function dequantize(m, x) {
@@ -314,15 +340,18 @@ function strided_slice(m, x) {
 
 function blocks(op) {
     return (m, x) => {
-        const {shape: [n, h, w, c], type} = m.tensors[x], block = m.random.of([1, 2, 3]), square = block * block, apart = op === 'SPACE_TO_DEPTH';
+        const {shape: [n, h, w, c], type} = m.tensors[x], block = m.random.of([1, 2, 3]),
+                                    square = block * block, apart = op === 'SPACE_TO_DEPTH';
         if (apart ? h % block || w % block : c % square) return null;
         const shape = apart ? [n, h / block, w / block, c * square] : [n, h * block, w * block, c / square];
-        return m.node(op, [x], m.tensor(shape, type, m.same(x)), apart ? 'SpaceToDepthOptions' : 'DepthToSpaceOptions', {block_size: block});
+        return m.node(op, [x], m.tensor(shape, type, m.same(x)),
+                      apart ? 'SpaceToDepthOptions' : 'DepthToSpaceOptions', {block_size: block});
     };
 }
 
 function pack(m, x) {
-    const {shape, type} = m.tensors[x], axis = m.random.below(shape.length + 1), other = m.input(shape, type, m.same(x));
+    const {shape, type} = m.tensors[x], axis = m.random.below(shape.length + 1),
+                  other = m.input(shape, type, m.same(x));
     if (shape.length > 4) return null;
     return m.node('PACK', [x, other], m.tensor([...shape.slice(0, axis), 2, ...shape.slice(axis)], type, m.same(x)),
                   'PackOptions', {values_count: 2, axis});
@@ -331,13 +360,16 @@ function pack(m, x) {
 function gather(m, x) {
     const {random} = m, {shape, type} = m.tensors[x], axis = random.below(shape.length);
     const indices = Array.from({length: random.between(1, 5)}, () => random.below(shape[axis]));
-    return m.node('GATHER', [x, m.integers(indices)], m.tensor(shape.map((d, i) => i === axis ? indices.length : d), type, m.same(x)),
+    return m.node('GATHER', [x, m.integers(indices)],
+                  m.tensor(shape.map((d, i) => i === axis ? indices.length : d), type, m.same(x)),
                   'GatherOptions', {axis});
 }
 
 function l2_normalization(m, x) {
     const {shape, type} = m.tensors[x];
-    return m.node('L2_NORMALIZATION', [x], m.tensor(shape, type, {scales: [1 / 128], zero_points: [low_of[type] + 128]}), 'L2NormOptions', {});
+    return m.node('L2_NORMALIZATION', [x],
+                  m.tensor(shape, type, {scales: [1 / 128], zero_points: [low_of[type] + 128]}),
+                  'L2NormOptions', {});
 }
 
 function rsqrt(m, x) {
@@ -356,25 +388,28 @@ const on_images = (make) => (m, x) => is_image(m, x) ? make(m, x) : null;
 const on_s8 = (make) => (m, x) => is_s8(m, x) ? make(m, x) : null;
 const operators = [
     on_images((m, x) => convolution(m, x, false)), on_images((m, x) => convolution(m, x, false)),
-    on_images((m, x) => convolution(m, x, true)), on_images(transpose_conv), fully_connected, fully_connected, batch_matmul,
-    binary('ADD', 'AddOptions'), binary('ADD', 'AddOptions'), binary('SUB', 'SubOptions'), binary('MUL', 'MulOptions'),
-    extreme('MAXIMUM'), extreme('MINIMUM'), quantize, prelu,
-    unary('LEAKY_RELU', (m) => ['LeakyReluOptions', {alpha: f32(m.random.of([.1, .01, .3, -.5, 1.5, 2 ** -9]))}]),
+    on_images((m, x) => convolution(m, x, true)), on_images(transpose_conv), fully_connected, fully_connected,
+    batch_matmul, binary('ADD', 'AddOptions'), binary('ADD', 'AddOptions'), binary('SUB', 'SubOptions'),
+    binary('MUL', 'MulOptions'), extreme('MAXIMUM'), extreme('MINIMUM'), quantize, prelu,
+    unary('LEAKY_RELU',
+          (m) => ['LeakyReluOptions', {alpha: f32(m.random.of([.1, .01, .3, -.5, 1.5, 2 ** -9]))}]),
     unary('LOGISTIC', undefined, () => 1 / 200), unary('TANH', undefined, () => 1 / 100), on_s8(unary('ELU')),
-    on_s8(unary('HARD_SWISH')), unary('RELU'), unary('RELU6'), unary('RELU_N1_TO_1'),
-    reduce('MEAN'), reduce('MEAN'), reduce('SUM'), reduce('REDUCE_MAX'), reduce('REDUCE_MIN'),
-    on_images(pool('MAX_POOL_2D')), on_images(pool('AVERAGE_POOL_2D')),
-    on_images(resize('RESIZE_BILINEAR')), on_images(resize('RESIZE_NEAREST_NEIGHBOR')), softmax,
-    pad('PAD'), pad('MIRROR_PAD'), concatenation, transpose, reshape, quantize_floats, dequantize, slice, strided_slice,
-    on_images(blocks('SPACE_TO_DEPTH')), on_images(blocks('DEPTH_TO_SPACE')), pack, gather, on_s8(l2_normalization),
-    on_s8(unary('ABS')), on_s8(rsqrt), on_s8(squared_difference),
+    on_s8(unary('HARD_SWISH')), unary('RELU'), unary('RELU6'), unary('RELU_N1_TO_1'), reduce('MEAN'),
+    reduce('MEAN'), reduce('SUM'), reduce('REDUCE_MAX'), reduce('REDUCE_MIN'), on_images(pool('MAX_POOL_2D')),
+    on_images(pool('AVERAGE_POOL_2D')), on_images(resize('RESIZE_BILINEAR')),
+    on_images(resize('RESIZE_NEAREST_NEIGHBOR')), softmax, pad('PAD'), pad('MIRROR_PAD'), concatenation,
+    transpose, reshape, quantize_floats, dequantize, slice, strided_slice,
+    on_images(blocks('SPACE_TO_DEPTH')), on_images(blocks('DEPTH_TO_SPACE')), pack, gather,
+    on_s8(l2_normalization), on_s8(unary('ABS')), on_s8(rsqrt), on_s8(squared_difference),
 ];
 
 /// {tensors, nodes, inputs, outputs}; inputs have `values`, bytes for a run.
 function random_model(number, single_below = 4000) {
     const random = new Random(number), m = new Model(random), type = random.chance(.7) ? 'INT8' : 'UINT8';
-    const shape = random.chance(.75) ? [random.of([1, 1, 2]), random.between(1, 9), random.between(1, 9), random.of([1, 3, 4, 8, 19])]
-                                     : [random.between(1, 5), random.between(1, 40)];
+    const shape =
+        random.chance(.75)
+            ? [random.of([1, 1, 2]), random.between(1, 9), random.between(1, 9), random.of([1, 3, 4, 8, 19])]
+            : [random.between(1, 5), random.between(1, 40)];
     const first = m.input(shape, type, m.quantization(type, 2 ** random.real(-7, -2)));
     m.pool.push(first);
     const wanted = number < single_below ? 1 : random.between(2, 12);
@@ -390,11 +425,15 @@ function random_model(number, single_below = 4000) {
     for (const t of m.inputs) {
         const tensor = m.tensors[t], narrow = random.chance(.2);
         if (tensor.type === 'FLOAT32') {
-            const reals = Float32Array.from({length: count_of(tensor.shape)}, () => random.chance(.3) ? random.between(-64, 64) / 64 : random.real(-9, 9));
+            const reals = Float32Array.from({length: count_of(tensor.shape)},
+                                            () => random.chance(.3) ? random.between(-64, 64) / 64
+                                                                    : random.real(-9, 9));
             tensor.values = Buffer.from(reals.buffer);
             continue;
         }
-        tensor.values = Buffer.from(Array.from({length: count_of(tensor.shape)}, () => narrow ? random.between(-3, 3) & 255 : random.below(256)));
+        tensor.values =
+            Buffer.from(Array.from({length: count_of(tensor.shape)},
+                                   () => narrow ? random.between(-3, 3) & 255 : random.below(256)));
     }
     return m;
 }
@@ -405,30 +444,44 @@ function json_of(m, all_tensors = false) {
     const buffer_of = (data) => data === null ? 0 : buffers.push({data: [...data]}) - 1;
     return JSON.stringify({
         version: 3,
-        operator_codes: codes.map((op) => ({builtin_code: op, deprecated_builtin_code: Math.min(127, code_of[op]), version: versions[op] ?? 2})),
+        operator_codes: codes.map((op) => ({
+                                      builtin_code: op, deprecated_builtin_code: Math.min(127, code_of[op]),
+                                      version: versions[op] ?? 2
+                                  })),
         subgraphs: [{
-            tensors: m.tensors.map((t, i) => ({
-                shape: t.shape, type: t.type, buffer: buffer_of(t.data), name: `t${i}`,
-                ...(t.scales ? {quantization: {scale: t.scales, zero_point: t.zero_points, quantized_dimension: t.axis ?? 0}} : {}),
-            })),
+            tensors: m.tensors.map(
+                (t, i) => ({
+                    shape: t.shape, type: t.type, buffer: buffer_of(t.data), name: `t${i}`,
+                    ...(t.scales ? {
+                        quantization:
+                            {scale: t.scales, zero_point: t.zero_points, quantized_dimension: t.axis ?? 0}
+                    }
+                                 : {}),
+                })),
             inputs: m.inputs, outputs: all_tensors ? m.nodes.flatMap((n) => n.outputs) : m.outputs,
-            operators: m.nodes.map((n) => ({
-                opcode_index: codes.indexOf(n.op), inputs: n.inputs, outputs: n.outputs,
-                ...(n.options_type ? {builtin_options_type: n.options_type, builtin_options: n.options} : {}),
-            })),
+            operators: m.nodes.map(
+                (n) => ({
+                    opcode_index: codes.indexOf(n.op), inputs: n.inputs, outputs: n.outputs,
+                    ...(n.options_type ? {builtin_options_type: n.options_type, builtin_options: n.options}
+                                       : {}),
+                })),
         }],
         buffers,
     });
 }
 
 const code_of = {
-    ADD: 0, AVERAGE_POOL_2D: 1, CONCATENATION: 2, CONV_2D: 3, DEPTHWISE_CONV_2D: 4, DEQUANTIZE: 6, FULLY_CONNECTED: 9, LOGISTIC: 14,
-    MAX_POOL_2D: 17, MUL: 18, RELU: 19, RELU_N1_TO_1: 20, RELU6: 21, RESHAPE: 22, RESIZE_BILINEAR: 23, SOFTMAX: 25, TANH: 28, PAD: 34,
-    TRANSPOSE: 39, MEAN: 40, SUB: 41, PRELU: 54, MAXIMUM: 55, MINIMUM: 57, TRANSPOSE_CONV: 67, SUM: 74, REDUCE_MAX: 82,
-    REDUCE_MIN: 89, RESIZE_NEAREST_NEIGHBOR: 97, LEAKY_RELU: 98, MIRROR_PAD: 100, ELU: 111, QUANTIZE: 114, HARD_SWISH: 117,
-    BATCH_MATMUL: 126, L2_NORMALIZATION: 11, SPACE_TO_DEPTH: 26, DEPTH_TO_SPACE: 5, GATHER: 36, STRIDED_SLICE: 45, SLICE: 65, PACK: 83,
-    ABS: 101, RSQRT: 76, SQUARED_DIFFERENCE: 99,
+    ADD: 0, AVERAGE_POOL_2D: 1, CONCATENATION: 2, CONV_2D: 3, DEPTHWISE_CONV_2D: 4, DEQUANTIZE: 6,
+    FULLY_CONNECTED: 9, LOGISTIC: 14, MAX_POOL_2D: 17, MUL: 18, RELU: 19, RELU_N1_TO_1: 20, RELU6: 21,
+    RESHAPE: 22, RESIZE_BILINEAR: 23, SOFTMAX: 25, TANH: 28, PAD: 34, TRANSPOSE: 39, MEAN: 40, SUB: 41,
+    PRELU: 54, MAXIMUM: 55, MINIMUM: 57, TRANSPOSE_CONV: 67, SUM: 74, REDUCE_MAX: 82, REDUCE_MIN: 89,
+    RESIZE_NEAREST_NEIGHBOR: 97, LEAKY_RELU: 98, MIRROR_PAD: 100, ELU: 111, QUANTIZE: 114, HARD_SWISH: 117,
+    BATCH_MATMUL: 126, L2_NORMALIZATION: 11, SPACE_TO_DEPTH: 26, DEPTH_TO_SPACE: 5, GATHER: 36,
+    STRIDED_SLICE: 45, SLICE: 65, PACK: 83, ABS: 101, RSQRT: 76, SQUARED_DIFFERENCE: 99,
 };
-const versions = {DEPTHWISE_CONV_2D: 6, CONV_2D: 5, FULLY_CONNECTED: 7, TRANSPOSE_CONV: 3, BATCH_MATMUL: 3, ELU: 1, PRELU: 1, HARD_SWISH: 1, RESHAPE: 1, RELU_N1_TO_1: 1, PACK: 2, RSQRT: 2};
+const versions = {
+    DEPTHWISE_CONV_2D: 6, CONV_2D: 5, FULLY_CONNECTED: 7, TRANSPOSE_CONV: 3, BATCH_MATMUL: 3, ELU: 1,
+    PRELU: 1, HARD_SWISH: 1, RESHAPE: 1, RELU_N1_TO_1: 1, PACK: 2, RSQRT: 2
+};
 
 module.exports = {random_model, json_of, Random};
