@@ -53,8 +53,9 @@ private:
     tbb::task_arena arena_;
 };
 
-/// This thread's own arena, since loops of several threads would wait for each other's places in one arena. Kept for each
-/// count, of which there are `most_threads`: networks that take turns in a thread may differ in theirs.
+/// This thread's own arena, since loops of several threads would wait for each other's places in one arena.
+/// Kept for each count, of which there are `most_threads`: networks that take turns in a thread may differ in
+/// theirs.
 explicit_arena &arena_of(int threads) {
     thread_local std::map<int, std::unique_ptr<explicit_arena>> arenas;
     const int places = std::min(threads, explicit_arena::most_threads());
@@ -64,8 +65,8 @@ explicit_arena &arena_of(int threads) {
     return *arena;
 }
 
-/// Tells the thread sanitizer what oneTBB guarantees, since Debian's is not instrumented: what was written before
-/// the loop is seen in its tasks, and what they write after the loop.
+/// Tells the thread sanitizer what oneTBB guarantees, since Debian's is not instrumented: what was written
+/// before the loop is seen in its tasks, and what they write after the loop.
 class loop_order {
 public:
 #ifdef __SANITIZE_THREAD__

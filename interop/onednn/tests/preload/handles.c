@@ -1,7 +1,8 @@
 /* Every function of oneDNN's interface that liboctet_dnnl defines, on a handle that it takes and on one
    that it hands on. What a client can see is printed, except for what may differ: names of
    implementations, sizes of scratchpads and of packed weights, times. Run alone and with the library in
-   front, the outputs are equal (handles_test.sh). In C, because the interface is. */ /* SPDX-License-Identifier: Apache-2.0 */
+   front, the outputs are equal (handles_test.sh). In C, because the interface is. */
+/* SPDX-License-Identifier: Apache-2.0 */
 
 #include <stdint.h>
 #include <stdio.h>
