@@ -109,9 +109,11 @@ def concat(xs: Sequence[ArrayLike], axis: int = 0, *, scales: Optional[Sequence[
     - scales: scales of the inputs, one per array, from which `rule` makes values of y_scale and zero_point;
       None: values are copied
 
-    >>> concat([np.array([1, 2], np.int8), np.array([3], np.int8)]).tolist() [1, 2, 3] >>>
-    concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4], y_scale=4,
-    rule="ort_f32").tolist() [2, 3]
+    >>> concat([np.array([1, 2], np.int8), np.array([3], np.int8)]).tolist()
+    [1, 2, 3]
+    >>> concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4],
+    ...        y_scale=4, rule="ort_f32").tolist()
+    [2, 3]
     """
     attributes = keywords(locals())
     if scales is not None:

@@ -42,7 +42,8 @@ def layer_norm(x: ArrayLike, scale: Optional[ArrayLike] = None, shift: Optional[
     - rule: "ort_f32" gives ONNX Runtime's floats to the last bit
 
     >>> layer_norm(np.array([[1, 3]], np.float32), np.array([2, 2], np.float32), np.array([0, 1], np.float32),
-    epsilon=0).tolist() [[-2.0, 3.0]]
+    ...            epsilon=0).tolist()
+    [[-2.0, 3.0]]
     """
     x = np.asarray(x)
     rows = np.atleast_2d(x)

@@ -180,7 +180,8 @@ def conv_transpose2d(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = N
     - padding: elements that are cut off around the result: one number, one per side, or ((top, bottom), (left, right))
 
     >>> conv_transpose2d(np.array([[[[1, 2]]]], np.int8), np.ones((1, 1, 1, 2), np.int8), stride=2,
-    rule="none")[0, 0].tolist() [[1, 1, 2, 2]]
+    ...                  rule="none")[0, 0].tolist()
+    [[1, 1, 2, 2]]
     """
     return _transposed(2, x, w, bias, stride, padding, output_padding, dilation, groups, layout, dtype,
                        keywords(locals()))
