@@ -7,20 +7,21 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 namespace octet::model {
 namespace {
 
-std::string tensor_text(const graph &g, int index) {
-    return "tensor " + std::to_string(index) + " ('" + g.tensors[static_cast<std::size_t>(index)].name + "')";
+std::string tensor_text(const graph &g, tensor_id t) {
+    return "tensor " + std::to_string(t.number()) + " ('" + tensor_at(g, t).name + "')";
 }
 
 /// A tensor that a message is about, if there is one: most are as they should be.
 struct subject {
     const graph &g;
-    int index;
+    tensor_id t;
 };
-std::string operator+(const subject &who, const char *rest) { return tensor_text(who.g, who.index) + rest; }
+std::string operator+(const subject &who, const char *rest) { return tensor_text(who.g, who.t) + rest; }
 
 /// Largest tensor: TFLite and FlatBuffers count bytes in 31 bits, and no int8 network comes near.
 constexpr std::int64_t max_tensor_bytes = std::numeric_limits<std::int32_t>::max();
@@ -118,17 +119,17 @@ public:
     }
 
     void run() {
-        for (const int t : g_.inputs) {
-            check_index(t, [] { return "the network's inputs"; });
-            if (g_.tensors[at(t)].is_constant)
+        for (const int number : g_.inputs) {
+            const tensor_id t = checked(number, [] { return "the network's inputs"; });
+            if (tensor_at(g_, t).is_constant)
                 refuse("the network's input " + tensor_text(g_, t) + " is a constant");
-            is_written_[at(t)] = true;
+            is_written_[t.index()] = true;
         }
         for (std::size_t i = 0; i < g_.nodes.size(); i++)
             check_node(g_.nodes[i], [&] { return node_text(g_, i); });
-        for (const int t : g_.outputs) {
-            check_index(t, [] { return "the network's outputs"; });
-            if (!is_written_[at(t)])
+        for (const int number : g_.outputs) {
+            const tensor_id t = checked(number, [] { return "the network's outputs"; });
+            if (!is_written_[t.index()])
                 refuse("the network's output " + tensor_text(g_, t) + " is written by no node");
         }
     }
@@ -137,54 +138,55 @@ private:
     /// Who a message is about; it is asked for if there is one.
     using naming = std::function<std::string()>;
 
-    void check_index(int index, const naming &who) const {
-        if (index < 0 || at(index) >= g_.tensors.size())
-            refuse(who() + " name tensor " + std::to_string(index) + ", but there are " +
+    /// The tensor of a number that a graph lists.
+    tensor_id checked(int number, const naming &who) const {
+        if (number < 0 || static_cast<std::size_t>(number) >= g_.tensors.size())
+            refuse(who() + " name tensor " + std::to_string(number) + ", but there are " +
                    std::to_string(g_.tensors.size()) + " tensors");
+        return tensor_id(number);
     }
 
     void check_node(const node &n, const naming &who) {
-        for (const int t : n.inputs)
-            check_input(t, who);
+        for (const int number : n.inputs)
+            check_input(number, who);
         for (const node &f : n.fused)
             check_fused(f, [&] { return who() + ": fused " + f.op; });
         if (n.outputs.empty())
             refuse(who() + " has no outputs, allowed are 1 or more");
-        for (const int t : n.outputs) {
-            check_index(t, [&] { return "the outputs of " + who(); });
-            if (is_written_[at(t)])
+        for (const int number : n.outputs) {
+            const tensor_id t = checked(number, [&] { return "the outputs of " + who(); });
+            if (is_written_[t.index()])
                 refuse(who() + " writes " + tensor_text(g_, t) +
                        ", which is an input, a constant or written before");
-            is_written_[at(t)] = true;
+            is_written_[t.index()] = true;
             check_result_type(t, n, who);
         }
     }
 
     /// A result without a type comes of inputs of one that Octet lacks.
-    void check_result_type(int t, const node &n, const naming &who) const {
-        if (has_no_type(g_.tensors[at(t)]))
+    void check_result_type(tensor_id t, const node &n, const naming &who) const {
+        if (has_no_type(tensor_at(g_, t)))
             for (std::size_t i = 0; i < n.inputs.size(); i++)
-                if (n.inputs[i] >= 0 && g_.tensors[at(n.inputs[i])].type == data_type::undef &&
-                    !g_.tensors[at(n.inputs[i])].foreign_type.empty())
-                    refuse(who() + ": input " + std::to_string(i) + " ('" + g_.tensors[at(n.inputs[i])].name +
-                           "') is " + type_text(g_.tensors[at(n.inputs[i])]) +
-                           ", allowed are f32, s32, s16, s8 and u8");
+                if (const tensor_id x = input_of(n, i);
+                    x && tensor_at(g_, x).type == data_type::undef && !tensor_at(g_, x).foreign_type.empty())
+                    refuse(who() + ": input " + std::to_string(i) + " ('" + tensor_at(g_, x).name + "') is " +
+                           type_text(tensor_at(g_, x)) + ", allowed are f32, s32, s16, s8 and u8");
         check_type(t, who);
     }
 
     static bool has_no_type(const tensor &t) { return t.type == data_type::undef && t.foreign_type.empty(); }
 
-    void check_type(int t, const naming &who) const {
-        if (has_no_type(g_.tensors[at(t)]))
+    void check_type(tensor_id t, const naming &who) const {
+        if (has_no_type(tensor_at(g_, t)))
             refuse(who() + " uses " + tensor_text(g_, t) + ", which has no type");
     }
 
-    void check_input(int t, const naming &who) const {
-        if (t == -1)
+    void check_input(int number, const naming &who) const {
+        if (number == -1)
             return;
-        check_index(t, [&] { return "the inputs of " + who(); });
-        const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
-        if (!is_written_[at(t)] && !is_empty)
+        const tensor_id t = checked(number, [&] { return "the inputs of " + who(); });
+        const bool is_empty = element_count(tensor_at(g_, t).dims) == 0; // e.g. the shape of a scalar
+        if (!is_written_[t.index()] && !is_empty)
             refuse(who() + " reads " + tensor_text(g_, t) +
                    ", which is no input or constant of the network and which no earlier node writes");
         check_type(t, who);
@@ -192,21 +194,19 @@ private:
 
     /// What has joined a node: all that it reads is there, but for the result so far.
     void check_fused(const node &f, const naming &who) const {
-        const auto is_input = [&](int k) {
-            return k >= 0 && at(k) < f.inputs.size() && f.inputs[at(k)] >= 0;
-        };
+        const auto is_input = [&](int k) { return k >= 0 && input_of(f, static_cast<std::size_t>(k)); };
         if (f.outputs.size() != 1 || !f.fused.empty() || !is_input(f.result_input) || f.stored_input < -1 ||
             (f.stored_input >= 0 && !is_input(f.stored_input)))
             refuse(who() + " has " + std::to_string(f.outputs.size()) + " outputs, " +
                    std::to_string(f.fused.size()) + " fused operators, and its operands at inputs " +
                    std::to_string(f.result_input) + " and " + std::to_string(f.stored_input) + " of " +
                    std::to_string(f.inputs.size()));
-        check_index(f.outputs[0], [&] { return "the outputs of " + who(); });
-        const int result = f.inputs[at(f.result_input)];
-        check_index(result, [&] { return "the inputs of " + who(); });
-        for (const int t : f.inputs)
-            if (t != result)
-                check_input(t, who);
+        checked(f.outputs[0], [&] { return "the outputs of " + who(); });
+        const int result = f.inputs[static_cast<std::size_t>(f.result_input)];
+        checked(result, [&] { return "the inputs of " + who(); });
+        for (const int number : f.inputs)
+            if (number != result)
+                check_input(number, who);
     }
 
     const graph &g_;
@@ -218,11 +218,10 @@ private:
 void refuse(const std::string &reason) { throw error(status::invalid_arguments, reason); }
 void refuse_as_unimplemented(const std::string &reason) { throw error(status::unimplemented, reason); }
 
-void check_tensor(const graph &g, int index) {
-    const tensor &t = g.tensors.at(static_cast<std::size_t>(index));
-    const subject who{g, index};
-    check_dims(t, who);
-    check_quantization(t, who);
+void check_tensor(const graph &g, tensor_id t) {
+    const subject who{g, t};
+    check_dims(tensor_at(g, t), who);
+    check_quantization(tensor_at(g, t), who);
 }
 
 void check_graph(const graph &g) {
@@ -230,8 +229,8 @@ void check_graph(const graph &g) {
         refuse("the network has " + std::to_string(g.nodes.size()) + " nodes, allowed are up to " +
                std::to_string(max_nodes));
     for (std::size_t i = 0; i < g.tensors.size(); i++) {
-        check_tensor(g, static_cast<int>(i));
-        check_layout(g.tensors[i], {g, static_cast<int>(i)});
+        check_tensor(g, tensor_id(i));
+        check_layout(g.tensors[i], {g, tensor_id(i)});
     }
     dataflow_check(g).run();
 }
@@ -268,20 +267,27 @@ int node_number(const graph &g, std::size_t index) {
     return number >= 0 ? number : static_cast<int>(index);
 }
 
-std::optional<std::int32_t> constant_code(const graph &g, int tensor) {
-    if (tensor < 0)
+std::optional<std::int32_t> constant_code(const graph &g, tensor_id code) {
+    if (!code)
         return {};
-    const model::tensor &t = g.tensors[at(tensor)];
+    const tensor &t = tensor_at(g, code);
     if (!t.is_constant || !is_code(t.type) || t.data.size() != 1)
         return {};
     return t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0];
 }
 
-bool is_read(const graph &g, int tensor) {
-    return std::count(g.outputs.begin(), g.outputs.end(), tensor) != 0 ||
-           std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
-               return std::count(reader.inputs.begin(), reader.inputs.end(), tensor) != 0;
+bool is_read(const graph &g, tensor_id t) {
+    const auto has_it = [&](tensor_ids list) { return std::count(list.begin(), list.end(), t) != 0; };
+    return has_it(outputs_of(g)) || std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
+               return has_it(inputs_of(reader));
            });
+}
+
+void report_none_used() { throw std::out_of_range("a tensor or node that there is not is used"); }
+
+tensor_id add_tensor(graph &g, tensor t) {
+    g.tensors.push_back(std::move(t));
+    return tensor_id(g.tensors.size() - 1);
 }
 
 std::string node_text(const graph &g, std::size_t index) {

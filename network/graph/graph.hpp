@@ -7,14 +7,14 @@
 #include <cstring>
 #include <optional>
 
-#include "octet/graph.hpp"
+#include "network/graph/ids.hpp"
 #include "octet/octet.hpp"
 
 namespace octet::model {
 
 /// Throws octet::error if one tensor contradicts itself: dimensions, size of its data, scales and zero
 /// points. Afterwards `element_count` of its dimensions cannot overflow.
-void check_tensor(const graph &g, int index);
+void check_tensor(const graph &g, tensor_id t);
 
 /// Throws octet::error with all operators of a graph as it was read that Octet does not know.
 void check_operators(const graph &g);
@@ -23,14 +23,11 @@ void check_operators(const graph &g);
 [[noreturn]] void refuse(const std::string &reason);                  ///< status::invalid_arguments
 [[noreturn]] void refuse_as_unimplemented(const std::string &reason); ///< status::unimplemented
 
-/// The number of a tensor or node, an int in graphs, as an index.
-inline std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 
 /// The only code of a constant; nothing for another tensor, or none.
-std::optional<std::int32_t> constant_code(const graph &g, int tensor);
+std::optional<std::int32_t> constant_code(const graph &g, tensor_id t);
 
 /// Whether elements of this type stand for those of a type of the framework's, which files declare of inputs and outputs.
 inline bool stands_for(data_type type, const std::string &foreign_type) {
@@ -39,7 +36,7 @@ inline bool stands_for(data_type type, const std::string &foreign_type) {
 }
 
 /// Whether a node reads a tensor, or it is an output of the network.
-bool is_read(const graph &g, int tensor);
+bool is_read(const graph &g, tensor_id t);
 
 /// Little-endian bytes of elements, as constants hold them.
 template <typename T> std::vector<std::uint8_t> bytes_of(const std::vector<T> &elements) {

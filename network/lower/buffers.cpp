@@ -137,14 +137,14 @@ tensor_buffers::tensor_buffers(const graph &g, packing &packed)
             slots_[t].is_separate = true;
             slots_[t].fill = initial_element(g.tensors[t]);
         }
-    for (const int t : g.inputs)
-        slots_[at(t)].is_separate = true; // written once, read by many runs
+    for (const tensor_id t : inputs_of(g))
+        slots_[t.index()].is_separate = true; // written once, read by many runs
 }
 
-void tensor_buffers::make_own(int t) {
-    if (own_.at(at(t)))
+void tensor_buffers::make_own(tensor_id t) {
+    if (own_.at(t.index()))
         return;
-    const tensor &described = g_.tensors[at(t)];
+    const tensor &described = tensor_at(g_, t);
     const memory::desc d = checked_desc(described);
     if (described.is_constant) {
         // A page that is read in a run brings its neighbours in the file, most of which only packing needs.
@@ -153,105 +153,105 @@ void tensor_buffers::make_own(int t) {
                                   : is_copied ? aligned_copy(described.data.data(), described.data.size())
                                               : described.data;
         const memory m = constant_memory(d, data);
-        own_[at(t)] = buffer(m, m.get_data_handle() == data.data() ? data.owner() : nullptr);
+        own_[t.index()] = buffer(m, m.get_data_handle() == data.data() ? data.owner() : nullptr);
     } else {
-        own_[at(t)] = buffer(t, d);
-        slots_[at(t)].bytes = d.get_size();
+        own_[t.index()] = buffer(slot_of(t), d);
+        slots_[t.index()].bytes = d.get_size();
     }
 }
 
 /// Nodes that write nothing are gone by now: to others, a tensor without elements is a special case that none
 /// of them has.
-void tensor_buffers::need_elements(int t) const {
-    const tensor &described = g_.tensors.at(at(t));
+void tensor_buffers::need_elements(tensor_id t) const {
+    const tensor &described = tensor_at(g_, t);
     if (element_count(described.dims) == 0)
         refuse_as_unimplemented("tensor '" + described.name + "' has no elements (" +
                                 to_text(described.dims) + ")");
 }
 
-buffer tensor_buffers::get(int t) {
+buffer tensor_buffers::get(tensor_id t) {
     need_elements(t);
     make_own(t);
-    return own_[at(t)];
+    return own_[t.index()];
 }
 
-buffer tensor_buffers::get(int t, const memory::desc &d) {
+buffer tensor_buffers::get(tensor_id t, const memory::desc &d) {
     need_elements(t);
     make_own(t);
-    return own_[at(t)].seen_through(d);
+    return own_[t.index()].seen_through(d);
 }
 
-buffer tensor_buffers::packed(int t, const memory::desc &plain, const memory::desc &chosen) {
+buffer tensor_buffers::packed(tensor_id t, const memory::desc &plain, const memory::desc &chosen) {
     if (plain == chosen)
         return get(t, plain);
-    packed_reads_[at(t)]++;
-    need_bytes(g_.tensors.at(at(t)).data.size(), plain);
-    const auto constant = packing_.get(g_.tensors.at(at(t)).data, plain, chosen);
+    packed_reads_[t.index()]++;
+    need_bytes(tensor_at(g_, t).data.size(), plain);
+    const auto constant = packing_.get(tensor_at(g_, t).data, plain, chosen);
     return buffer(constant->packed, constant);
 }
 
 buffer tensor_buffers::scratch(const memory::desc &d) {
     slots_.emplace_back().bytes = d.get_size();
     scratch_nodes_.push_back(node_);
-    return {static_cast<int>(slots_.size()) - 1, d};
+    return {slot_id(slots_.size() - 1), d};
 }
 
-void tensor_buffers::alias(int t, int source) {
-    const memory::desc d = checked_desc(g_.tensors.at(at(t)));
+void tensor_buffers::alias(tensor_id t, tensor_id source) {
+    const memory::desc d = checked_desc(tensor_at(g_, t));
     const buffer shared = get(source, d);
     const std::size_t there =
-        shared.is_shared() ? own_[at(source)].get_desc().get_size() : slots_[at(shared.slot())].bytes;
+        shared.is_shared() ? own_[source.index()].get_desc().get_size() : slots_[shared.slot().index()].bytes;
     if (d.get_size() > there)
-        refuse("the output '" + g_.tensors[at(t)].name + "' takes " + std::to_string(d.get_size()) +
-               " bytes, but would lie in '" + g_.tensors[at(source)].name + "', which has " +
+        refuse("the output '" + tensor_at(g_, t).name + "' takes " + std::to_string(d.get_size()) +
+               " bytes, but would lie in '" + tensor_at(g_, source).name + "', which has " +
                std::to_string(there));
-    own_.at(at(t)) = shared;
+    own_.at(t.index()) = shared;
 }
 
-void tensor_buffers::overwrite(int t, int source) {
+void tensor_buffers::overwrite(tensor_id t, tensor_id source) {
     alias(t, source);
-    if (own_[at(t)].is_shared() || slots_[at(own_[at(t)].slot())].is_separate)
-        refuse("the output would overwrite '" + g_.tensors[at(source)].name + "', which outlives the run");
+    if (own_[t.index()].is_shared() || slots_[own_[t.index()].slot().index()].is_separate)
+        refuse("the output would overwrite '" + tensor_at(g_, source).name + "', which outlives the run");
 }
 
-void tensor_buffers::fill(int t, std::vector<std::uint8_t> element) {
-    if (own_.at(at(t)))
+void tensor_buffers::fill(tensor_id t, std::vector<std::uint8_t> element) {
+    if (own_.at(t.index()))
         throw error(status::runtime_error, "a buffer must be filled before it is used");
-    slots_[at(t)].is_separate = true;
-    slots_[at(t)].fill = std::move(element);
+    slots_[t.index()].is_separate = true;
+    slots_[t.index()].fill = std::move(element);
 }
 
 std::vector<lifetime> tensor_buffers::lifetimes() const {
     std::vector<lifetime> result(slots_.size());
-    const auto extend_slot = [&](int slot, int node) {
-        const memory_plan::slot &s = slots_[at(slot)];
+    const auto extend_slot = [&](slot_id slot, std::size_t node) {
+        const memory_plan::slot &s = slots_[slot.index()];
         if (s.is_separate)
             return;
-        lifetime &l = result[at(slot)];
+        lifetime &l = result[slot.index()];
         l = l.bytes == 0 ? lifetime{s.bytes, node, node}
                          : lifetime{s.bytes, std::min(l.first, node), std::max(l.last, node)};
     };
-    const auto extend = [&](int t, int node) {
-        if (t >= 0 && !own_[at(t)].is_shared())
-            extend_slot(own_[at(t)].slot(), node);
+    const auto extend = [&](tensor_id t, std::size_t node) {
+        if (t && !own_[t.index()].is_shared())
+            extend_slot(own_[t.index()].slot(), node);
     };
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-        for (const int t : g_.nodes[i].inputs)
-            extend(t, static_cast<int>(i));
-        for (const int t : g_.nodes[i].outputs)
-            extend(t, static_cast<int>(i));
+        for (const tensor_id t : inputs_of(g_.nodes[i]))
+            extend(t, i);
+        for (const tensor_id t : outputs_of(g_.nodes[i]))
+            extend(t, i);
     }
-    for (const int t : g_.outputs)
-        extend(t, static_cast<int>(g_.nodes.size()));
+    for (const tensor_id t : outputs_of(g_))
+        extend(t, g_.nodes.size());
     for (std::size_t i = 0; i < scratch_nodes_.size(); i++)
-        extend_slot(static_cast<int>(g_.tensors.size() + i), scratch_nodes_[i]);
+        extend_slot(slot_id(g_.tensors.size() + i), scratch_nodes_[i]);
     return result;
 }
 
 memory_plan tensor_buffers::place() {
-    for (const int t : g_.inputs) // also those that no node reads
+    for (const tensor_id t : inputs_of(g_)) // also those that no node reads
         make_own(t);
-    for (const int t : g_.outputs)
+    for (const tensor_id t : outputs_of(g_))
         make_own(t);
     const std::vector<lifetime> needed = lifetimes();
     const buffer_plan arena = plan_buffers(needed);

@@ -16,7 +16,7 @@ namespace octet::model {
 /// A buffer is needed from the node that writes it to the last node that reads it, both included.
 struct lifetime {
     std::size_t bytes = 0;
-    int first = 0, last = 0;
+    std::size_t first = 0, last = 0; ///< nodes, by their place
 };
 
 struct buffer_plan {
@@ -28,34 +28,6 @@ struct buffer_plan {
 /// them: the caches of the same core where that is possible. Threads divide most tensors by rows, so buffers in turn
 /// have one middle: the first half of them belongs to the first half of the threads.
 buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes);
-
-/// Elements with a layout, and where they are: in a slot of the context that runs, or in memory that all contexts
-/// share (constants, packed weights).
-class buffer {
-public:
-    buffer() = default; ///< none
-    /// Memory that sees bytes of `owner`, or null for its own.
-    explicit buffer(memory shared, std::shared_ptr<const void> owner = nullptr)
-        : desc_(std::make_shared<const memory::desc>(shared.get_desc())), shared_(std::move(shared)),
-          owner_(std::move(owner)) {}
-    buffer(int slot, const memory::desc &d) : desc_(std::make_shared<const memory::desc>(d)), slot_(slot) {}
-
-    const memory::desc &get_desc() const {
-        static const memory::desc of_none;
-        return desc_ ? *desc_ : of_none;
-    }
-    bool is_shared() const { return slot_ < 0; }
-    buffer seen_through(const memory::desc &d) const;    ///< the same bytes
-    int slot() const { return slot_; }                   ///< of a context; -1 for shared memory
-    const memory &get_memory() const { return shared_; } ///< null for a slot
-    explicit operator bool() const { return slot_ >= 0 || static_cast<bool>(shared_); }
-
-private:
-    std::shared_ptr<const memory::desc> desc_; ///< of all copies; most tensors have no buffer
-    int slot_ = -1;
-    memory shared_;
-    std::shared_ptr<const void> owner_; ///< of the bytes, where `shared_` only sees them
-};
 
 /// The memory that the slots of a context need.
 struct memory_plan {
@@ -71,33 +43,64 @@ struct memory_plan {
     std::size_t unplanned_bytes = 0; ///< what the arena would take if each slot had its own bytes
 };
 
+using slot_id = id<memory_plan::slot>;
+
+/// Elements with a layout, and where they are: in a slot of the context that runs, or in memory that all contexts
+/// share (constants, packed weights).
+class buffer {
+public:
+    buffer() = default; ///< none
+    /// Memory that sees bytes of `owner`, or null for its own.
+    explicit buffer(memory shared, std::shared_ptr<const void> owner = nullptr)
+        : desc_(std::make_shared<const memory::desc>(shared.get_desc())), shared_(std::move(shared)),
+          owner_(std::move(owner)) {}
+    buffer(slot_id slot, const memory::desc &d)
+        : desc_(std::make_shared<const memory::desc>(d)), slot_(slot) {}
+
+    const memory::desc &get_desc() const {
+        static const memory::desc of_none;
+        return desc_ ? *desc_ : of_none;
+    }
+    bool is_shared() const { return !slot_; }
+    buffer seen_through(const memory::desc &d) const;    ///< the same bytes
+    slot_id slot() const { return slot_; }               ///< of a context; none for shared memory
+    const memory &get_memory() const { return shared_; } ///< null for a slot
+    explicit operator bool() const { return slot_ || shared_; }
+
+private:
+    std::shared_ptr<const memory::desc> desc_; ///< of all copies; most tensors have no buffer
+    slot_id slot_;
+    memory shared_;
+    std::shared_ptr<const void> owner_; ///< of the bytes, where `shared_` only sees them
+};
+
 class tensor_buffers {
 public:
     tensor_buffers(const graph &g, packing &packed);
 
     /// Scratch belongs to the node that is lowered now.
-    void start_node(int index) { node_ = index; }
+    void start_node(std::size_t place) { node_ = place; }
 
     /// The buffer of a tensor, in the tensor's own layout or seen through `d`.
-    buffer get(int tensor);
-    buffer get(int tensor, const memory::desc &d);
+    buffer get(tensor_id t);
+    buffer get(tensor_id t, const memory::desc &d);
 
     /// A constant that `plain` describes, in layout `chosen`. Its bytes are there after `packing::finish`.
-    buffer packed(int tensor, const memory::desc &plain, const memory::desc &chosen);
+    buffer packed(tensor_id t, const memory::desc &plain, const memory::desc &chosen);
 
     /// Bytes of the node that is lowered now, for the time that it runs.
     buffer scratch(const memory::desc &d);
 
-    /// Lets `tensor` share the bytes of `source`. Throws where it takes more.
-    void alias(int tensor, int source);
-    /// Lets `tensor` share the bytes of `source`, which the node writes to: throws for bytes that outlive the run.
-    void overwrite(int tensor, int source);
+    /// Lets `t` share the bytes of `source`. Throws where it takes more.
+    void alias(tensor_id t, tensor_id source);
+    /// Lets `t` share the bytes of `source`, which the node writes to: throws for bytes that outlive the run.
+    void overwrite(tensor_id t, tensor_id source);
 
     /// A buffer that outlives a run and holds copies of `element` at first. Comes before anyone uses the tensor.
-    void fill(int tensor, std::vector<std::uint8_t> element);
+    void fill(tensor_id t, std::vector<std::uint8_t> element);
 
     /// The buffer of a tensor if it has one: those that vanished between fused operators have none.
-    buffer find(int tensor) const { return own_.at(at(tensor)); }
+    buffer find(tensor_id t) const { return own_.at(t.index()); }
 
     /// How often `packed` was asked for each tensor in another layout than its own.
     const std::vector<int> &packed_reads() const { return packed_reads_; }
@@ -106,17 +109,18 @@ public:
     memory_plan place();
 
 private:
-    void need_elements(int tensor) const;
-    void make_own(int tensor);
+    void need_elements(tensor_id t) const;
+    void make_own(tensor_id t);
+    static slot_id slot_of(tensor_id t) { return slot_id(t.number()); }
     std::vector<lifetime> lifetimes() const; ///< of all slots; no bytes for those outside the arena
 
     const graph &g_;
     packing &packing_;
-    int node_ = 0;
+    std::size_t node_ = 0;
     std::vector<buffer> own_;              ///< as the tensor describes itself; none until asked for
     std::vector<memory_plan::slot> slots_; ///< one per tensor, then scratch
     std::vector<int> packed_reads_;
-    std::vector<int> scratch_nodes_; ///< of the slots behind the tensors'
+    std::vector<std::size_t> scratch_nodes_; ///< of the slots behind the tensors'
 };
 
 } // namespace octet::model

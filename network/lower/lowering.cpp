@@ -21,40 +21,37 @@ const tensor &checked(const tensor &t, const std::string &who, std::initializer_
 
 } // namespace
 
-int lowering::input_index(std::size_t i) const {
+tensor_id lowering::input_id(std::size_t i) const {
     if (!has_input(i))
         refuse("input " + std::to_string(i) + " is missing");
-    return node_.inputs[i];
+    return input_of(node_, i);
 }
 
-int lowering::output_index() const {
+tensor_id lowering::output_id() const {
     if (node_.outputs.size() != 1)
         refuse("has " + std::to_string(node_.outputs.size()) + " outputs, allowed is 1");
-    return node_.outputs[0];
+    return output_of(node_);
 }
 
-int lowering::output_index(std::size_t i) const {
+tensor_id lowering::output_id(std::size_t i) const {
     if (i >= node_.outputs.size())
         refuse("output " + std::to_string(i) + " is missing");
-    return node_.outputs[i];
+    return output_of(node_, i);
 }
 
-const tensor &lowering::input(std::size_t i) const {
-    return graph_.tensors.at(static_cast<std::size_t>(input_index(i)));
-}
+const tensor &lowering::input(std::size_t i) const { return tensor_at(graph_, input_id(i)); }
 
 const tensor &lowering::input(std::size_t i, std::initializer_list<data_type> types) const {
     return checked(input(i), "input " + std::to_string(i), types);
 }
 
-const tensor &lowering::output() const { return graph_.tensors.at(static_cast<std::size_t>(output_index())); }
+const tensor &lowering::output() const { return tensor_at(graph_, output_id()); }
 
 const tensor &lowering::result() const {
     if (node_.fused.empty())
         return output();
     const node &first = node_.fused.front();
-    return graph_.tensors.at(
-        static_cast<std::size_t>(first.inputs.at(static_cast<std::size_t>(first.result_input))));
+    return tensor_at(graph_, input_of(first, static_cast<std::size_t>(first.result_input)));
 }
 
 const tensor &lowering::output(std::initializer_list<data_type> types) const {
@@ -62,7 +59,7 @@ const tensor &lowering::output(std::initializer_list<data_type> types) const {
 }
 
 const tensor &lowering::output(std::size_t i, std::initializer_list<data_type> types) const {
-    const tensor &t = graph_.tensors.at(static_cast<std::size_t>(output_index(i)));
+    const tensor &t = tensor_at(graph_, output_id(i));
     return checked(t, "output " + std::to_string(i), types);
 }
 
@@ -112,23 +109,23 @@ std::string lowering::text(const std::string &name, const std::string &fallback)
     return has_attribute(name) ? text(name) : fallback;
 }
 
-buffer lowering::input_buffer(std::size_t i) const { return buffers_.get(input_index(i)); }
+buffer lowering::input_buffer(std::size_t i) const { return buffers_.get(input_id(i)); }
 buffer lowering::input_buffer(std::size_t i, const memory::desc &d) const {
-    return buffers_.get(input_index(i), d);
+    return buffers_.get(input_id(i), d);
 }
-buffer lowering::output_buffer() const { return buffers_.get(output_index()); }
-buffer lowering::output_buffer(const memory::desc &d) const { return buffers_.get(output_index(), d); }
-buffer lowering::output_buffer(std::size_t i) const { return buffers_.get(output_index(i)); }
+buffer lowering::output_buffer() const { return buffers_.get(output_id()); }
+buffer lowering::output_buffer(const memory::desc &d) const { return buffers_.get(output_id(), d); }
+buffer lowering::output_buffer(std::size_t i) const { return buffers_.get(output_id(i)); }
 
 void lowering::fill_output(std::vector<std::uint8_t> element) const {
-    buffers_.fill(output_index(), std::move(element));
+    buffers_.fill(output_id(), std::move(element));
 }
 
 buffer lowering::packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const {
-    return buffers_.packed(input_index(i), plain, chosen);
+    return buffers_.packed(input_id(i), plain, chosen);
 }
 
-void lowering::overwrite_input(std::size_t i) const { buffers_.overwrite(output_index(), input_index(i)); }
-void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }
+void lowering::overwrite_input(std::size_t i) const { buffers_.overwrite(output_id(), input_id(i)); }
+void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_id(), input_id(i)); }
 
 } // namespace octet::model

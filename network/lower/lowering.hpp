@@ -81,7 +81,7 @@ public:
     }
 
     /// Tensors of the node. Throw if absent, or of a type that is not in `types`.
-    bool has_input(std::size_t i) const { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
+    bool has_input(std::size_t i) const { return input_of(node_, i).has_value(); }
     std::size_t input_count() const { return node_.inputs.size(); }
     const tensor &input(std::size_t i) const;
     const tensor &input(std::size_t i, std::initializer_list<data_type> types) const;
@@ -127,9 +127,9 @@ public:
     void overwrite_input(std::size_t i) const;
 
 private:
-    int input_index(std::size_t i) const;
-    int output_index() const;
-    int output_index(std::size_t i) const;
+    tensor_id input_id(std::size_t i) const;
+    tensor_id output_id() const;
+    tensor_id output_id(std::size_t i) const;
     template <typename T> const T &attribute_as(const std::string &name, const char *kind) const;
 
     const node &node_;

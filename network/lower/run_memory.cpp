@@ -21,7 +21,7 @@ run_memory::run_memory(const memory_plan &plan)
     for (std::size_t i = 0; i < plan.slots.size(); i++) {
         if (plan.slots[i].bytes == 0)
             continue;
-        const int slot = static_cast<int>(i);
+        const slot_id slot(i);
         if (plan.slots[i].is_separate)
             separate_[i] = bytes(plan.slots[i].bytes);
         addresses_[i] = own_address(slot);
@@ -30,18 +30,18 @@ run_memory::run_memory(const memory_plan &plan)
     }
 }
 
-void *run_memory::own_address(int slot) const {
-    const auto i = static_cast<std::size_t>(slot);
+void *run_memory::own_address(slot_id slot) const {
+    const std::size_t i = slot.index();
     return separate_[i] ? separate_[i].get_data_handle()
                         : arena_.map_data<std::uint8_t>() + plan_->slots[i].offset;
 }
 
-void run_memory::bind(int slot, void *user) {
-    addresses_[static_cast<std::size_t>(slot)] = user ? user : own_address(slot);
+void run_memory::bind(slot_id slot, void *user) {
+    addresses_[slot.index()] = user ? user : own_address(slot);
 }
 
-void run_memory::refill(int slot) {
-    const memory_plan::slot &s = plan_->slots[static_cast<std::size_t>(slot)];
+void run_memory::refill(slot_id slot) {
+    const memory_plan::slot &s = plan_->slots[slot.index()];
     auto *first = static_cast<std::uint8_t *>(at(slot));
     if (s.fill.empty())
         std::fill(first, first + s.bytes, std::uint8_t{0});

@@ -17,19 +17,19 @@ public:
     void *at(const buffer &b) const {
         return b.is_shared() ? b.get_memory().get_data_handle() : at(b.slot());
     }
-    void *at(int slot) const { return addresses_[static_cast<std::size_t>(slot)]; }
+    void *at(slot_id slot) const { return addresses_[slot.index()]; }
 
     /// Elements of type T.
     template <typename T> T *at(const buffer &b) const { return static_cast<T *>(at(b)); }
 
     /// Lets a slot lie in the caller's bytes; null: in its own again.
-    void bind(int slot, void *bytes);
+    void bind(slot_id slot, void *bytes);
 
     /// Fills a separate slot as it was at first.
-    void refill(int slot);
+    void refill(slot_id slot);
 
 private:
-    void *own_address(int slot) const;
+    void *own_address(slot_id slot) const;
 
     const memory_plan *plan_;
     memory arena_;

@@ -81,7 +81,7 @@ void primitive_step::run(const stream &s, const run_memory &m) const {
     for (const launch &l : launches_) {
         pointers.clear();
         for (const operand &o : l.operands)
-            pointers.push_back({o.arg, o.slot < 0 ? o.shared : m.at(o.slot)});
+            pointers.push_back({o.arg, o.slot ? m.at(o.slot) : o.shared});
         l.what.execute(s, pointers.data(), pointers.size());
     }
 }

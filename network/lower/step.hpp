@@ -47,7 +47,8 @@ public:
 private:
     /// The facts about a buffer that a run needs.
     struct operand {
-        int arg, slot;
+        int arg;
+        slot_id slot;
         void *shared; ///< without a slot
     };
     struct launch {

@@ -69,9 +69,10 @@ void append_fused(primitive_attr &attr, const lowering &l, fused_sum append_sum)
             append_function(codes, l, f);
             continue;
         }
-        const int stored = f.inputs[static_cast<std::size_t>(f.stored_input)];
-        const auto place = std::find(host.inputs.begin(), host.inputs.end(), stored);
-        l.overwrite_input(static_cast<std::size_t>(place - host.inputs.begin()));
+        const tensor_id stored = input_of(f, static_cast<std::size_t>(f.stored_input));
+        const tensor_ids inputs = inputs_of(host);
+        const auto place = std::find(inputs.begin(), inputs.end(), stored);
+        l.overwrite_input(static_cast<std::size_t>(place - inputs.begin()));
         append_sum(codes, l.of(f));
     }
     attr.set_post_ops(codes.ops);

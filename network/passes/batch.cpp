@@ -13,23 +13,22 @@ namespace {
 class batch_change {
 public:
     batch_change(graph &g, dim_t to) : g_(g), to_(to), depends_(g.tensors.size()) {
-        const memory::dims &first = tensor_at(g.inputs.at(0)).dims;
+        const memory::dims &first = tensor_at(inputs_of(g)[0]).dims;
         from_ = first.empty() ? 0 : first.front();
     }
 
     void run() {
-        for (const int t : g_.inputs)
+        for (const tensor_id t : inputs_of(g_))
             change(t, "the network's input");
         for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-            const auto &inputs = g_.nodes[i].inputs;
-            if (!gives_known_integers(i) && std::any_of(inputs.begin(), inputs.end(), [&](int t) {
-                    return t >= 0 && depends_[static_cast<std::size_t>(t)];
-                })) {
+            const tensor_ids inputs = inputs_of(g_.nodes[i]);
+            if (!gives_known_integers(i) &&
+                any_of(inputs, [&](tensor_id t) { return t && depends_[t.index()]; })) {
                 check_node(i);
-                for (const int t : inputs)
-                    if (t >= 0 && tensor_at(t).is_variable && !depends_[static_cast<std::size_t>(t)])
+                for (const tensor_id t : inputs)
+                    if (t && tensor_at(t).is_variable && !depends_[t.index()])
                         change(t, node_text(g_, i) + ": state");
-                for (const int t : g_.nodes[i].outputs)
+                for (const tensor_id t : outputs_of(g_.nodes[i]))
                     change(t, node_text(g_, i) + ": output");
             }
         }
@@ -38,8 +37,8 @@ public:
 private:
     /// True for nodes that give shapes, whose values follow the batch.
     bool gives_known_integers(std::size_t i) {
-        const std::vector<int> &outputs = g_.nodes[i].outputs;
-        return outputs.size() == 1 && outputs[0] >= 0 && !tensor_at(outputs[0]).is_constant &&
+        const tensor_ids outputs = outputs_of(g_.nodes[i]);
+        return outputs.size() == 1 && outputs[0] && !tensor_at(outputs[0]).is_constant &&
                !tensor_at(outputs[0]).data.empty();
     }
 
@@ -58,8 +57,8 @@ private:
     /// Broadcast, an operand of lower rank meets another dimension than the batch.
     void check_ranks(std::size_t i) {
         const tensor *first = nullptr;
-        for (const int t : g_.nodes[i].inputs) {
-            if (t < 0 || !depends_[static_cast<std::size_t>(t)] || tensor_at(t).is_variable)
+        for (const tensor_id t : inputs_of(g_.nodes[i])) {
+            if (!t || !depends_[t.index()] || tensor_at(t).is_variable)
                 continue;
             const tensor &other = tensor_at(t);
             if (first && first->dims.size() != other.dims.size())
@@ -70,15 +69,15 @@ private:
         }
     }
 
-    tensor &tensor_at(int t) { return g_.tensors[static_cast<std::size_t>(t)]; }
+    tensor &tensor_at(tensor_id t) { return model::tensor_at(g_, t); }
 
-    void change(int t, const std::string &who) {
+    void change(tensor_id t, const std::string &who) {
         memory::dims &dims = tensor_at(t).dims;
         if (dims.empty() || dims.front() != from_)
             fail("the batch cannot be changed: " + who + " '" + tensor_at(t).name + "' is " + to_text(dims) +
                  ", which does not begin with the batch of " + std::to_string(from_));
         dims.front() = to_;
-        depends_[static_cast<std::size_t>(t)] = true;
+        depends_[t.index()] = true;
     }
 
     graph &g_;

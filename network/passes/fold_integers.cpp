@@ -6,7 +6,7 @@ namespace octet::model {
 bool gives_known_integers(const graph &g, const node &n) {
     if (n.outputs.size() != 1)
         return false;
-    const tensor &y = g.tensors.at(at(n.outputs[0]));
+    const tensor &y = tensor_at(g, output_of(n));
     return !y.is_constant && !y.data.empty();
 }
 
@@ -20,7 +20,7 @@ void fold_integers(graph &g, const folding &before) {
         if (before)
             for (node &n : before(i))
                 kept.push_back(std::move(n));
-        g.tensors[at(g.nodes[i].outputs[0])].is_constant = true;
+        tensor_at(g, output_of(g.nodes[i])).is_constant = true;
     }
     g.nodes = std::move(kept);
 }

@@ -17,59 +17,61 @@ public:
     follower_fusion(graph &g, std::vector<bool> stay_alone) : stay_alone_(std::move(stay_alone)), e_(g) {}
 
     void run() {
-        for (int i = 0; i < static_cast<int>(e_.node_count()); i++) {
+        for (std::size_t n = 0; n < e_.node_count(); n++) {
+            const node_id i(n);
             if (e_.is_removed(i) || stays_alone(i) || e_.at(i).outputs.size() != 1)
                 continue;
             const operator_facts &facts = facts_of_node(i);
             if (facts.fusion == fusion_part::pointwise)
                 fuse_function(i);
             else if (facts.fusion == fusion_part::sum)
-                fuse_sum(i, input(i, facts.operand_a), input(i, facts.operand_b));
+                fuse_sum(i, e_.input(i, facts.operand_a), e_.input(i, facts.operand_b));
         }
         e_.finish();
     }
 
 private:
-    const tensor &at(int t) const { return e_.tensor_at(t); }
-    int input(int i, std::size_t k) const { return k < e_.at(i).inputs.size() ? e_.at(i).inputs[k] : -1; }
+    const tensor &at(tensor_id t) const { return e_.tensor_at(t); }
 
-    const operator_facts &facts_of_node(int i) const { return facts_of(e_.get_graph(), e_.at(i)); }
-    bool stays_alone(int i) const { return stay_alone_[static_cast<std::size_t>(i)]; }
-    bool is_aliased_or_persistent(int i) const {
+    const operator_facts &facts_of_node(node_id i) const { return facts_of(e_.get_graph(), e_.at(i)); }
+    bool stays_alone(node_id i) const { return stay_alone_[i.index()]; }
+    bool is_aliased_or_persistent(node_id i) const {
         return facts_of_node(i).buffers == buffer_use::aliased_or_persistent;
     }
 
-    /// The accumulating node that writes a tensor of codes which node `reader` alone reads; -1.
-    int accumulator_of(int t, int reader) const {
-        const int host = e_.producer(t);
-        const bool fits = host >= 0 && !stays_alone(host) && e_.only_consumer(t) == reader &&
+    /// The accumulating node that writes a tensor of codes which node `reader` alone reads.
+    node_id accumulator_of(tensor_id t, node_id reader) const {
+        const node_id host = e_.producer(t);
+        const bool fits = host && !stays_alone(host) && e_.only_consumer(t) == reader &&
                           is_code(at(t).type) && e_.at(host).outputs.size() == 1 &&
                           facts_of_node(host).fusion == fusion_part::accumulates;
-        return fits ? host : -1;
+        return fits ? host : node_id();
     }
 
     /// Whose operand will lie in the buffer of the output, which has no room for a second one.
-    bool has_sum(int host) const {
+    bool has_sum(node_id host) const {
         const std::vector<node> &fused = e_.at(host).fused;
         return std::any_of(fused.begin(), fused.end(), [](const node &f) { return f.stored_input >= 0; });
     }
 
-    bool are_alike(int a, int b) const {
+    bool are_alike(tensor_id a, tensor_id b) const {
         return at(a).type == at(b).type && at(a).dims == at(b).dims &&
                at(a).is_channels_last == at(b).is_channels_last;
     }
 
     /// `follower` becomes part of `host`, which moves to `place`, its own or the follower's. The host hands it
     /// tensor `result`; with `stored`, it adds that one's codes.
-    void fuse(int host, int follower, int place, int result, int stored = -1) {
+    void fuse(node_id host, node_id follower, node_id place, tensor_id result, tensor_id stored = {}) {
         node fused_host = e_.at(host), f = e_.at(follower);
-        const auto position = [&](int t) {
-            return static_cast<int>(std::find(f.inputs.begin(), f.inputs.end(), t) - f.inputs.begin());
+        const auto position = [&](tensor_id t) {
+            const tensor_ids inputs = inputs_of(f);
+            return static_cast<int>(std::find(inputs.begin(), inputs.end(), t) - inputs.begin());
         };
         f.result_input = position(result);
-        if (stored >= 0) {
+        if (stored) {
             f.stored_input = position(stored);
-            fused_host.inputs.resize(std::max(fused_host.inputs.size(), facts_of_node(host).inputs.most), -1);
+            fused_host.inputs.resize(std::max(fused_host.inputs.size(), facts_of_node(host).inputs.most),
+                                     tensor_id());
             fused_host.inputs.push_back(stored); // behind a bias that there may not be
         }
         fused_host.outputs = f.outputs;
@@ -78,14 +80,15 @@ private:
         e_.replace(place, std::move(fused_host));
     }
 
-    void fuse_function(int i) {
-        const int host = input(i, 0) < 0 ? -1 : accumulator_of(input(i, 0), i);
-        if (host >= 0 && are_alike(input(i, 0), e_.at(i).outputs[0]))
-            fuse(host, i, host, input(i, 0));
+    void fuse_function(node_id i) {
+        const tensor_id x = e_.input(i, 0);
+        const node_id host = accumulator_of(x, i);
+        if (host && are_alike(x, e_.output(i)))
+            fuse(host, i, host, x);
     }
 
-    void fuse_sum(int i, int value, int other) {
-        if (value < 0 || other < 0)
+    void fuse_sum(node_id i, tensor_id value, tensor_id other) {
+        if (!value || !other)
             return;
         if (e_.producer(other) > e_.producer(value)) // the later one need not move
             std::swap(value, other);
@@ -93,13 +96,14 @@ private:
             fuse_sum_behind(other, value, i);
     }
 
-    bool fuse_sum_behind(int value, int other, int i) {
-        const int host = accumulator_of(value, i), other_producer = e_.producer(other);
-        if (host < 0 || has_sum(host) || other_producer < 0 || !are_alike(value, other) ||
-            !are_alike(value, e_.at(i).outputs[0]) || at(other).is_variable)
+    bool fuse_sum_behind(tensor_id value, tensor_id other, node_id i) {
+        const node_id host = accumulator_of(value, i);
+        const node_id other_producer = e_.producer(other);
+        if (!host || has_sum(host) || !other_producer || !are_alike(value, other) ||
+            !are_alike(value, e_.output(i)) || at(other).is_variable)
             return false;
-        const int place = other_producer < host ? host : i;
-        const std::vector<int> &read = e_.at(host).inputs;
+        const node_id place = other_producer < host ? host : i;
+        const tensor_ids read = e_.inputs(host);
         if (std::find(read.begin(), read.end(), other) != read.end() ||
             !can_be_overwritten(other, place, i) || !can_move(host, place))
             return false;
@@ -109,18 +113,18 @@ private:
     }
 
     /// Whether nobody but the sum, node `reader`, needs a tensor from node `place` on.
-    bool can_be_overwritten(int t, int place, int reader) const {
+    bool can_be_overwritten(tensor_id t, node_id place, node_id reader) const {
         if (is_aliased_or_persistent(e_.producer(t)))
             return false;
-        const std::vector<int> &readers = e_.consumers(t);
-        return std::all_of(readers.begin(), readers.end(), [&](int r) {
-            return r == reader || (r >= 0 && r < place && !is_aliased_or_persistent(r));
+        const std::vector<node_id> &readers = e_.consumers(t);
+        return all_of(readers, [&](node_id r) {
+            return r == reader || (r && r < place && !is_aliased_or_persistent(r));
         });
     }
 
     /// Whether a node's inputs are still there if it runs later.
-    bool can_move(int i, int to) const {
-        return std::none_of(e_.at(i).inputs.begin(), e_.at(i).inputs.end(), [&](int t) {
+    bool can_move(node_id i, node_id to) const {
+        return none_of(e_.inputs(i), [&](tensor_id t) {
             const auto found = overwritten_at_.find(t);
             return found != overwritten_at_.end() && found->second > i && found->second <= to;
         });
@@ -128,7 +132,7 @@ private:
 
     const std::vector<bool> stay_alone_;
     graph_editor e_;
-    std::map<int, int> overwritten_at_; ///< tensors whose buffer a sum took, and the sum's place
+    std::map<tensor_id, node_id> overwritten_at_; ///< tensors whose buffer a sum took, and the sum's place
 };
 
 } // namespace

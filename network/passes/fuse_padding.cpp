@@ -16,15 +16,14 @@ public:
     explicit padding_fusion(graph &g) : e_(g) {}
 
     void run() {
-        for (int i = 0; i < static_cast<int>(e_.node_count()); i++)
-            if (!e_.is_removed(i))
+        for (std::size_t n = 0; n < e_.node_count(); n++)
+            if (const node_id i(n); !e_.is_removed(i))
                 absorb_padding(i);
         e_.finish();
     }
 
 private:
-    const tensor &at(int t) const { return e_.tensor_at(t); }
-    int input(const node &n, std::size_t k) const { return k < n.inputs.size() ? n.inputs[k] : -1; }
+    const tensor &at(tensor_id t) const { return e_.tensor_at(t); }
     const operator_facts &facts(const node &n) const { return facts_of(e_.get_graph(), n); }
 
     /// Whether it pads pixels alone, as a convolution can.
@@ -37,19 +36,20 @@ private:
                std::none_of(p.after.begin(), p.after.end(), is_negative);
     }
 
-    void absorb_padding(int i) {
+    void absorb_padding(node_id i) {
         const node &conv = e_.at(i);
         const auto takes_padding = facts(conv).takes_padding;
         if (!takes_padding)
             return;
-        const int before = e_.producer(input(conv, 0));
-        if (before < 0 || e_.only_consumer(conv.inputs[0]) != i)
+        const tensor_id x = e_.input(i, 0);
+        const node_id before = e_.producer(x);
+        if (!before || e_.only_consumer(x) != i)
             return;
         const node &pad = e_.at(before);
-        if (input(pad, 0) < 0 || !facts(pad).pads)
+        if (!input_of(pad, 0) || !facts(pad).pads)
             return;
         const auto p = facts(pad).pads(e_.get_graph(), pad, conv);
-        if (!p || !is_code(at(conv.inputs[0]).type) || !is_spatial(*p, at(conv.inputs[0]).dims.size()))
+        if (!p || !is_code(at(x).type) || !is_spatial(*p, at(x).dims.size()))
             return;
         node fused_host = conv;
         if (!takes_padding(fused_host, *p))

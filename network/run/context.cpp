@@ -36,14 +36,14 @@ bool share_bytes(const void *a, std::size_t a_size, const void *b, std::size_t b
 
 context::context(std::shared_ptr<const plan> p) : plan_(std::move(p)), memory_(allocated(plan_->memory)) {}
 
-memory context::get_memory(int tensor) const {
-    const buffer &b = plan_->buffers.at(at(tensor));
+memory context::get_memory(tensor_id id) const {
+    const buffer &b = plan_->buffers.at(id.index());
     for (const binding &bound : bindings_) // an input's before an output's that is the same tensor
-        if (bound.tensor == tensor && (bound.output < 0 || !is_bound_input(tensor)))
+        if (bound.tensor == id && (!bound.output || !is_bound_input(id)))
             return memory(b.get_desc(), stream_.get_engine(), bound.bytes);
     if (b)
         return memory(b.get_desc(), stream_.get_engine(), memory_.at(b));
-    const model::tensor &t = get_graph().tensors[at(tensor)]; // vanished, or used in its packed form only
+    const model::tensor &t = tensor_at(get_graph(), id); // vanished, or used in its packed form only
     return t.is_constant ? constant_memory(dense_desc(t), t.data)
                          : memory(dense_desc(t), stream_.get_engine(), nullptr);
 }
@@ -63,13 +63,13 @@ void context::run(const network::observer &after_node) {
     }
     for (const binding &b : bindings_)
         if (b.is_copied)
-            std::memcpy(b.bytes, memory_.at(plan_->buffers[at(b.tensor)]), b.size);
+            std::memcpy(b.bytes, memory_.at(plan_->buffers[b.tensor.index()]), b.size);
 }
 
 void context::check_binding(const binding &b) const {
-    const model::tensor &t = get_graph().tensors[at(b.tensor)];
+    const model::tensor &t = tensor_at(get_graph(), b.tensor);
     const std::string who = "buffer of '" + t.name + "': ";
-    const std::size_t expected = plan_->buffers[at(b.tensor)].get_desc().get_size(),
+    const std::size_t expected = plan_->buffers[b.tensor.index()].get_desc().get_size(),
                       element = memory::data_type_size(t.type);
     if (b.size != expected)
         refuse(who + std::to_string(b.size) + " bytes are given, allowed is " + std::to_string(expected));
@@ -77,9 +77,9 @@ void context::check_binding(const binding &b) const {
         refuse(who + "its address is no multiple of " + std::to_string(element) +
                " bytes, the size of an element");
     for (const binding &other : bindings_)
-        if (!other.is_of(b) && (other.output >= 0 || b.output >= 0) &&
+        if (!other.is_of(b) && (other.output || b.output) &&
             share_bytes(b.bytes, b.size, other.bytes, other.size))
-            refuse(who + "it shares bytes with that of '" + get_graph().tensors[at(other.tensor)].name + "'");
+            refuse(who + "it shares bytes with that of '" + tensor_at(get_graph(), other.tensor).name + "'");
 }
 
 void context::bind(const binding &b) {
@@ -89,18 +89,18 @@ void context::bind(const binding &b) {
         std::remove_if(bindings_.begin(), bindings_.end(), [&](const binding &old) { return old.is_of(b); }),
         bindings_.end());
     if (!b.is_copied)
-        memory_.bind(plan_->buffers[at(b.tensor)].slot(), b.bytes);
+        memory_.bind(plan_->buffers[b.tensor.index()].slot(), b.bytes);
     if (b.bytes)
         bindings_.push_back(b);
 }
 
-void context::bind_input(int tensor, const void *bytes, std::size_t size) {
-    bind({tensor, -1, const_cast<void *>(bytes), size, false}); // no step writes to an input
+void context::bind_input(tensor_id t, const void *bytes, std::size_t size) {
+    bind({t, {}, const_cast<void *>(bytes), size, false}); // no step writes to an input
 }
 
 void context::bind_output(std::size_t output, void *bytes, std::size_t size) {
-    const int tensor = get_graph().outputs[output];
-    bind({tensor, static_cast<int>(output), bytes, size, !has_bytes_of_its_own(tensor)});
+    const tensor_id t = outputs_of(get_graph())[output];
+    bind({t, output, bytes, size, !has_bytes_of_its_own(t)});
 }
 
 void context::bind(const std::vector<network::source_buffer> &inputs,
@@ -114,42 +114,46 @@ void context::bind(const std::vector<network::source_buffer> &inputs,
         };
         for (std::size_t i = 0; i < inputs.size(); i++)
             if (inputs[i].bytes)
-                add({get_graph().inputs[i], -1, const_cast<void *>(inputs[i].bytes), inputs[i].size, false});
+                add({inputs_of(get_graph())[i],
+                     {},
+                     const_cast<void *>(inputs[i].bytes),
+                     inputs[i].size,
+                     false});
         for (std::size_t o = 0; o < outputs.size(); o++)
-            if (const int tensor = get_graph().outputs[o]; outputs[o].bytes)
-                add({tensor, static_cast<int>(o), outputs[o].bytes, outputs[o].size,
-                     !has_bytes_of_its_own(tensor)});
+            if (const tensor_id t = outputs_of(get_graph())[o]; outputs[o].bytes)
+                add({t, o, outputs[o].bytes, outputs[o].size, !has_bytes_of_its_own(t)});
     } catch (...) {
         bindings_.swap(before);
         throw;
     }
     for (const binding &b : before)
         if (!b.is_copied)
-            memory_.bind(plan_->buffers[at(b.tensor)].slot(), nullptr);
+            memory_.bind(plan_->buffers[b.tensor.index()].slot(), nullptr);
     for (const binding &b : bindings_)
         if (!b.is_copied)
-            memory_.bind(plan_->buffers[at(b.tensor)].slot(), b.bytes);
+            memory_.bind(plan_->buffers[b.tensor.index()].slot(), b.bytes);
 }
 
-bool context::is_bound_input(int tensor) const {
+bool context::is_bound_input(tensor_id t) const {
     return std::any_of(bindings_.begin(), bindings_.end(),
-                       [&](const binding &b) { return b.tensor == tensor && b.output < 0; });
+                       [&](const binding &b) { return b.tensor == t && !b.output; });
 }
 
-bool context::has_bytes_of_its_own(int output) const {
-    const buffer &b = plan_->buffers[at(output)];
-    if (b.is_shared() || plan_->memory.slots[at(b.slot())].is_separate)
+bool context::has_bytes_of_its_own(tensor_id output) const {
+    const buffer &b = plan_->buffers[output.index()];
+    if (b.is_shared() || plan_->memory.slots[b.slot().index()].is_separate)
         return false;
-    const auto &outputs = get_graph().outputs;
-    return std::count_if(outputs.begin(), outputs.end(),
-                         [&](int other) { return plan_->buffers[at(other)].slot() == b.slot(); }) == 1;
+    const tensor_ids outputs = outputs_of(get_graph());
+    return std::count_if(outputs.begin(), outputs.end(), [&](tensor_id other) {
+               return plan_->buffers[other.index()].slot() == b.slot();
+           }) == 1;
 }
 
 void context::take_over(const context &old, const std::vector<memory> &staged) {
-    const std::vector<int> &inputs = get_graph().inputs, &old_inputs = old.get_graph().inputs;
+    const tensor_ids inputs = inputs_of(get_graph()), old_inputs = inputs_of(old.get_graph());
     for (const binding &b : old.bindings_)
-        if (b.output >= 0)
-            bind_output(at(b.output), b.bytes, b.size);
+        if (b.output)
+            bind_output(*b.output, b.bytes, b.size);
     for (std::size_t i = 0; i < inputs.size(); i++) {
         const memory from = old.get_memory(old_inputs[i]), to = get_memory(inputs[i]);
         if (staged[i] || from.get_desc() != to.get_desc())

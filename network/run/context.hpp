@@ -15,10 +15,10 @@ public:
 
     const plan &get_plan() const { return *plan_; }
     const graph &get_graph() const { return plan_->graph; }
-    memory get_memory(int tensor) const;
+    memory get_memory(tensor_id t) const;
 
     void run(const network::observer &after_node);
-    void bind_input(int tensor, const void *bytes, std::size_t size);
+    void bind_input(tensor_id t, const void *bytes, std::size_t size);
     /// Binds one of the network's outputs, which may have one tensor several times.
     void bind_output(std::size_t output, void *bytes, std::size_t size);
     /// All of them, with null bytes for those that are not bound; one for each input and output.
@@ -31,8 +31,8 @@ public:
 
 private:
     struct binding {
-        int tensor;
-        int output; ///< among the network's; -1: an input, which may share its bytes with others
+        tensor_id tensor;
+        std::optional<std::size_t> output; ///< among the network's; none: an input, which may share bytes
         void *bytes;
         std::size_t size;
         bool is_copied; ///< after each run
@@ -42,8 +42,8 @@ private:
 
     void check_binding(const binding &b) const;
     void bind(const binding &b);
-    bool is_bound_input(int tensor) const;
-    bool has_bytes_of_its_own(int output) const;
+    bool is_bound_input(tensor_id t) const;
+    bool has_bytes_of_its_own(tensor_id output) const;
 
     std::shared_ptr<const plan> plan_;
     run_memory memory_;

@@ -20,21 +20,19 @@ graph alone(const graph &g, const node &n, std::size_t varying, const std::optio
     one.opset = g.opset;
     one.nodes = {n};
     node &copy = one.nodes.front();
-    for (std::vector<int> *tensors : {&copy.inputs, &copy.outputs})
-        for (int &t : *tensors)
-            if (t >= 0) {
-                one.tensors.push_back(g.tensors.at(at(t)));
-                t = static_cast<int>(one.tensors.size() - 1);
-            }
+    for (tensor_numbers *const list : {&copy.inputs, &copy.outputs})
+        for (std::size_t k = 0; k < list->size(); k++)
+            if (const tensor_id t = tensor_ids(*list)[k])
+                (*list)[k] = add_tensor(one, tensor_at(g, t));
     one.inputs = {copy.inputs.at(varying)};
     one.outputs = {copy.outputs.at(0)};
-    tensor &x = one.tensors.at(at(one.inputs[0]));
+    tensor &x = tensor_at(one, inputs_of(one)[0]);
     x.is_constant = false;
     x.data = {};
     if (dims)
-        for (const int t : {one.inputs[0], one.outputs[0]}) {
-            one.tensors[at(t)].dims = *dims;
-            one.tensors[at(t)].is_channels_last = false;
+        for (const tensor_id t : {inputs_of(one)[0], outputs_of(one)[0]}) {
+            tensor_at(one, t).dims = *dims;
+            tensor_at(one, t).is_channels_last = false;
         }
     return one;
 }
@@ -56,7 +54,7 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, cons
     lowered->make_primitives();
     work.finish();
     const run_memory memory(plan);
-    const buffer input = buffers.get(one.inputs[0]), output = buffers.get(one.outputs[0]);
+    const buffer input = buffers.get(inputs_of(one)[0]), output = buffers.get(outputs_of(one)[0]);
     if (input.get_desc().get_size() != values.size())
         refuse("input of " + std::to_string(input.get_desc().get_size()) + " bytes, given are " +
                std::to_string(values.size()));

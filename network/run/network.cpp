@@ -64,7 +64,9 @@ const std::vector<std::string> &network::operators_left() const {
     return session_->settled().get_plan().transformed.operators;
 }
 
-memory network::get_memory(int tensor) const { return session_->settled().get_memory(tensor); }
+memory network::get_memory(int tensor) const {
+    return session_->settled().get_memory(model::tensor_id(tensor));
+}
 
 std::string network::implementation(std::size_t node) const {
     return session_->settled().get_plan().steps.at(node)->implementation();

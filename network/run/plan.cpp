@@ -29,15 +29,13 @@ std::string list(const std::vector<std::string> &names) {
 /// Inputs of a node that belong to what was fused into it: a sum of codes brings one, float operators all but the result.
 std::size_t fused_inputs(const graph &g, const node &n) {
     std::size_t count = 0;
-    const bool is_float = !n.outputs.empty() && n.outputs[0] >= 0 &&
-                          g.tensors[static_cast<std::size_t>(n.outputs[0])].type == data_type::f32;
+    const bool is_float = output_of(n) && tensor_at(g, output_of(n)).type == data_type::f32;
     for (const node &f : n.fused)
         if (f.stored_input >= 0)
             count++;
         else if (is_float)
-            count += static_cast<std::size_t>(std::count_if(f.inputs.begin(), f.inputs.end(), [&](int t) {
-                return t >= 0 && t != f.inputs[static_cast<std::size_t>(f.result_input)];
-            }));
+            for (const tensor_id t : inputs_of(f))
+                count += t && t != input_of(f, static_cast<std::size_t>(f.result_input));
     return count;
 }
 
@@ -83,18 +81,16 @@ void check_tensor(std::size_t limit, const tensor &t, const memory::dims &dims) 
 
 void check_tensors(std::size_t limit, const graph &g) {
     for (const node &n : g.nodes)
-        for (const int i : n.outputs)
-            if (i >= 0) {
-                const tensor &t = g.tensors[static_cast<std::size_t>(i)];
-                check_tensor(limit, t, t.dims);
-            }
+        for (const tensor_id t : outputs_of(n))
+            if (t)
+                check_tensor(limit, tensor_at(g, t), tensor_at(g, t).dims);
 }
 
 /// Passes compute constants, which nodes no longer write when all is checked.
 evaluator limited(std::size_t limit) {
     return [limit](const graph &g, const node &n, std::size_t varying, const shared_bytes &values,
                    const std::optional<memory::dims> &dims) {
-        const tensor &y = g.tensors.at(static_cast<std::size_t>(n.outputs.at(0)));
+        const tensor &y = tensor_at(g, output_of(n));
         check_tensor(limit, y, dims ? *dims : y.dims);
         return evaluate(g, n, varying, values, dims);
     };
@@ -103,22 +99,19 @@ evaluator limited(std::size_t limit) {
 /// Where a size is 0, as that of the past in a decoder's first run, there is nothing to compute for tensors
 /// without elements: only nodes stay from which others follow.
 void drop_empty_results(graph &g) {
-    const auto is_empty = [&](int t) { return t >= 0 && element_count(g.tensors[at(t)].dims) == 0; };
-    if (std::none_of(g.nodes.begin(), g.nodes.end(), [&](const node &n) {
-            return std::any_of(n.outputs.begin(), n.outputs.end(), is_empty);
-        }))
+    const auto is_empty = [&](tensor_id t) { return t && element_count(tensor_at(g, t).dims) == 0; };
+    if (none_of(g.nodes, [&](const node &n) { return any_of(outputs_of(n), is_empty); }))
         return;
     std::vector<bool> is_needed(g.tensors.size());
-    for (const int t : g.outputs)
-        is_needed[at(t)] = true;
+    for (const tensor_id t : outputs_of(g))
+        is_needed[t.index()] = true;
     std::vector<node> kept;
     for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
-        if (std::none_of(n->outputs.begin(), n->outputs.end(),
-                         [&](int t) { return t >= 0 && is_needed[at(t)] && !is_empty(t); }))
+        if (none_of(outputs_of(*n), [&](tensor_id t) { return t && is_needed[t.index()] && !is_empty(t); }))
             continue;
-        for (const int t : n->inputs)
-            if (t >= 0)
-                is_needed[at(t)] = true;
+        for (const tensor_id t : inputs_of(*n))
+            if (t)
+                is_needed[t.index()] = true;
         kept.push_back(std::move(*n));
     }
     g.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
@@ -147,9 +140,9 @@ std::size_t bytes_to_pack(const graph &g, const packed_weights &packed) {
     std::size_t bytes = 0;
     for (const node &n : g.nodes)
         if (facts_of(g, n).fusion == fusion_part::accumulates)
-            for (const int t : n.inputs) {
-                const std::size_t size = t < 0 ? 0 : g.tensors[at(t)].data.size();
-                if (size >= large && !packed.has(g.tensors[at(t)].data))
+            for (const tensor_id t : inputs_of(n)) {
+                const std::size_t size = t ? tensor_at(g, t).data.size() : 0;
+                if (size >= large && !packed.has(tensor_at(g, t).data))
                     bytes += size;
             }
     return bytes;
@@ -166,7 +159,7 @@ public:
     }
 
     std::unique_ptr<step> next(std::size_t i) {
-        parts.buffers.start_node(static_cast<int>(i));
+        parts.buffers.start_node(i);
         return on_behalf_of(g_, i, [&] { return lower_under(under_, of(i)); });
     }
 
@@ -299,7 +292,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     result->weights = packed.used();
     result->packed_reads = buffers.packed_reads();
     for (std::size_t t = 0; t < own.tensors.size(); t++)
-        result->buffers.push_back(buffers.find(static_cast<int>(t)));
+        result->buffers.push_back(buffers.find(tensor_id(t)));
     check_memory(options.memory_limit, weight_bytes(result->buffers, packed.bytes()), result->memory);
     work.finish([&](double done) { report.finishing(done); });
     packed.share();
@@ -335,9 +328,9 @@ std::vector<std::pair<int, std::string>> refused_lowerings(model::graph g, const
 void save_plan(const byte_sink &put, const plan &p, const graph &source, const network_options &options) {
     std::vector<int> reads(p.graph.tensors.size());
     const auto count = [&](const node &n) {
-        for (const int t : n.inputs)
-            if (t >= 0)
-                reads[static_cast<std::size_t>(t)]++;
+        for (const tensor_id t : inputs_of(n))
+            if (t)
+                reads[t.index()]++;
     };
     for (const node &n : p.graph.nodes) {
         count(n);

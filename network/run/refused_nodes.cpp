@@ -105,20 +105,20 @@ private:
     std::size_t index_of(std::vector<node>::iterator n) const {
         return static_cast<std::size_t>(n - g_.nodes.begin());
     }
-    tensor &at(int t) { return g_.tensors[static_cast<std::size_t>(t)]; }
+    tensor &at(tensor_id t) { return tensor_at(g_, t); }
 
     /// Takes a node out, and those that read what nobody knows without it. What it reads stays in use.
     void cut(std::vector<node>::iterator n, const graph &now) {
         const node removed = std::move(*n);
         g_.nodes.erase(n);
-        for (const int t : removed.inputs)
-            if (t >= 0 && is_written(t) && std::count(g_.outputs.begin(), g_.outputs.end(), t) == 0)
+        for (const tensor_id t : inputs_of(removed))
+            if (t && is_written(t) && !has(outputs_of(g_), t))
                 g_.outputs.push_back(t);
-        for (const int t : removed.outputs) {
-            if (t < 0)
+        for (const tensor_id t : outputs_of(removed)) {
+            if (!t)
                 continue;
-            g_.outputs.erase(std::remove(g_.outputs.begin(), g_.outputs.end(), t), g_.outputs.end());
-            const tensor &inferred = now.tensors[static_cast<std::size_t>(t)];
+            g_.outputs.erase(std::remove(g_.outputs.begin(), g_.outputs.end(), t.number()), g_.outputs.end());
+            const tensor &inferred = tensor_at(now, t);
             if (!is_known(at(t)) && is_known(inferred) && inferred.foreign_type != "unknown")
                 at(t).type = inferred.type, at(t).dims = inferred.dims, at(t).foreign_type.clear();
             if (is_known(at(t)) && at(t).foreign_type != "unknown") {
@@ -135,15 +135,12 @@ private:
             }
         }
     }
-    bool is_written(int t) const {
-        return std::any_of(g_.nodes.begin(), g_.nodes.end(), [&](const node &n) {
-            return std::count(n.outputs.begin(), n.outputs.end(), t) != 0;
-        });
+    bool is_written(tensor_id t) const {
+        return any_of(g_.nodes, [&](const node &n) { return has(outputs_of(n), t); });
     }
-    std::vector<node>::iterator reader_of(int t) {
-        return std::find_if(g_.nodes.begin(), g_.nodes.end(), [&](const node &n) {
-            return std::count(n.inputs.begin(), n.inputs.end(), t) != 0;
-        });
+    std::vector<node>::iterator reader_of(tensor_id t) {
+        return std::find_if(g_.nodes.begin(), g_.nodes.end(),
+                            [&](const node &n) { return has(inputs_of(n), t); });
     }
 
     graph g_;
@@ -157,8 +154,8 @@ private:
 
 std::vector<refused_node> refused_nodes(model::graph g, const network_options &options) {
     model::set_input_sizes(g, {options.batch, options.shapes, options.dimensions});
-    for (const int t : g.inputs) // nobody has said, and some size may do
-        for (dim_t &size : g.tensors.at(static_cast<std::size_t>(t)).dims) {
+    for (const model::tensor_id t : model::inputs_of(g)) // nobody has said, and some size may do
+        for (dim_t &size : model::tensor_at(g, t).dims) {
             constexpr dim_t any = 16;
             size = size < 0 ? any : size;
         }
@@ -173,22 +170,17 @@ std::string why_not_supported(const operator_query &query, const network_options
     const model::dialect *const spoken = model::find_dialect(query.framework);
     n.op = spoken ? spoken->operator_name(query.domain, query.op) : query.op;
     n.attributes = query.attributes;
-    const auto add = [&](const model::tensor &t) {
-        g.tensors.push_back(t);
-        return static_cast<int>(g.tensors.size() - 1);
-    };
     for (const model::tensor &t : query.inputs) {
         const bool is_absent = t.type == data_type::undef && t.foreign_type.empty();
-        n.inputs.push_back(is_absent ? -1 : add(t));
+        n.inputs.push_back(is_absent ? model::tensor_id() : model::add_tensor(g, t));
         if (!is_absent && !t.is_constant)
             g.inputs.push_back(n.inputs.back());
     }
-    while (!n.inputs.empty() && n.inputs.back() < 0)
-        n.inputs.pop_back();
+    model::drop_absent_at_end(n.inputs);
     for (model::tensor t : query.outputs) {
         if (spoken && spoken->infers_all)
             t.foreign_type = "unknown"; // until shapes are inferred
-        n.outputs.push_back(add(t));
+        n.outputs.push_back(model::add_tensor(g, t));
         g.outputs.push_back(n.outputs.back());
     }
     g.nodes.push_back(std::move(n));

@@ -36,14 +36,14 @@ session::session(std::shared_ptr<shared_network> shared, network_sizes sizes)
 }
 
 const tensor &session::current(std::size_t input) const {
-    return get_graph().tensors[at(get_graph().inputs[input])];
+    return tensor_at(get_graph(), inputs_of(get_graph())[input]);
 }
 
 session::input_view session::input(std::size_t input) const {
     if (input < staged_.size() && staged_[input])
         return {&staged_graph_, &staged_graph_.tensors[input], staged_[input]};
     return {&get_graph(), &current(input),
-            context_ ? context_->get_memory(get_graph().inputs[input]) : memory()};
+            context_ ? context_->get_memory(inputs_of(get_graph())[input]) : memory()};
 }
 
 session::input_view session::resize_input(std::size_t input, const memory::dims &dims) {
@@ -62,7 +62,7 @@ session::input_view session::resize_input(std::size_t input, const memory::dims 
     resized.dims = dims;
     graph alone;
     alone.tensors = {resized};
-    check_tensor(alone, 0);
+    check_tensor(alone, tensor_id(0));
     staged_[input] = memory(dense_desc(resized), engine(engine::kind::cpu, 0));
     std::memset(staged_[input].get_data_handle(), 0, staged_[input].get_desc().get_size());
     staged_graph_.tensors[input] = std::move(resized);
@@ -112,7 +112,7 @@ context &session::settled() {
         next.take_over(*context_, staged_);
     for (std::size_t i = 0; i < staged_.size(); i++)
         if (staged_[i])
-            next.bind_input(next.get_graph().inputs[i], staged_[i].get_data_handle(),
+            next.bind_input(inputs_of(next.get_graph())[i], staged_[i].get_data_handle(),
                             staged_[i].get_desc().get_size());
     context_ = std::move(next);
     open_.reset();
@@ -131,7 +131,7 @@ void session::resize(const network_sizes &sizes) {
 }
 
 void session::bind_input(std::size_t input, const void *bytes, std::size_t size) {
-    settled().bind_input(get_graph().inputs[input], bytes, size);
+    settled().bind_input(inputs_of(get_graph())[input], bytes, size);
     if (input < staged_.size())
         staged_[input] = memory();
 }

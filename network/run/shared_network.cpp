@@ -62,9 +62,7 @@ shared_network::shared_network(graph g, network_options options)
     : saved_(g.saved), options_(options_for(g, std::move(options))),
       has_borrowed_(std::any_of(g.tensors.begin(), g.tensors.end(),
                                 [](const tensor &t) { return is_borrowed(t.data); })),
-      has_named_sizes_(
-          std::any_of(g.inputs.begin(), g.inputs.end(),
-                      [&](int t) { return !g.tensors.at(static_cast<std::size_t>(t)).dim_names.empty(); })),
+      has_named_sizes_(any_of(inputs_of(g), [&](tensor_id t) { return !tensor_at(g, t).dim_names.empty(); })),
       is_open_(has_open_sizes(g)), source_(g),
       weights_(saved_ ? packed_weights(saved_->weights) : packed_weights()) {}
 
@@ -90,9 +88,8 @@ std::optional<graph> shared_network::open_graph(const network_sizes &sizes) cons
 bool shared_network::is_for_saved_sizes(const graph &g) const {
     if (!saved_)
         return false;
-    const auto dims = [](const graph &of, int t) { return of.tensors[static_cast<std::size_t>(t)].dims; };
-    return std::all_of(g.inputs.begin(), g.inputs.end(),
-                       [&](int t) { return dims(g, t) == dims(saved_->source, t); });
+    return all_of(inputs_of(g),
+                  [&](tensor_id t) { return tensor_at(g, t).dims == tensor_at(saved_->source, t).dims; });
 }
 
 void shared_network::require_constants(const char *what) const {

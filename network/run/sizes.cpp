@@ -16,8 +16,8 @@ namespace {
 /// Names are kept as they are printed, and can be given so or as the file has them.
 tensor &input_named(graph &g, const std::string &name) {
     std::string names;
-    for (const int t : g.inputs) {
-        tensor &input = g.tensors[static_cast<std::size_t>(t)];
+    for (const tensor_id t : inputs_of(g)) {
+        tensor &input = tensor_at(g, t);
         if (input.name == name || input.name == printable(name))
             return input;
         names += (names.empty() ? "'" : ", '") + input.name + "'";
@@ -37,8 +37,8 @@ void set_dims(tensor &input, const memory::dims &dims) {
 
 void set_dimension(graph &g, const std::string &name, dim_t size) {
     bool is_known = false;
-    for (const int t : g.inputs) {
-        tensor &input = g.tensors[static_cast<std::size_t>(t)];
+    for (const tensor_id t : inputs_of(g)) {
+        tensor &input = tensor_at(g, t);
         for (std::size_t d = 0; d < input.dim_names.size(); d++)
             if (input.dim_names[d] == name || input.dim_names[d] == printable(name)) {
                 input.dims[d] = size;
@@ -53,8 +53,8 @@ void set_dimension(graph &g, const std::string &name, dim_t size) {
 
 /// A shape must not contradict the size that its dimension's name has.
 void require_dimension(const graph &g, const std::string &name, dim_t size) {
-    for (const int t : g.inputs) {
-        const tensor &input = g.tensors[static_cast<std::size_t>(t)];
+    for (const tensor_id t : inputs_of(g)) {
+        const tensor &input = tensor_at(g, t);
         for (std::size_t d = 0; d < input.dim_names.size(); d++)
             if (input.dim_names[d] == name && input.dims[d] != size)
                 refuse("dimension '" + name + "' is " + std::to_string(size) + ", but shape " +
@@ -65,29 +65,27 @@ void require_dimension(const graph &g, const std::string &name, dim_t size) {
 
 /// Whether nodes compute shapes, from which those of others follow.
 bool computes_shapes(const graph &g) {
-    return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &n) {
-        return std::any_of(n.outputs.begin(), n.outputs.end(), [&](int t) {
-            return t >= 0 && g.tensors[static_cast<std::size_t>(t)].data.size() != 0;
-        });
+    return any_of(g.nodes, [&](const node &n) {
+        return any_of(outputs_of(n), [&](tensor_id t) { return t && tensor_at(g, t).data.size() != 0; });
     });
 }
 
-memory::dims &input_dims(graph &g, int t) { return g.tensors[static_cast<std::size_t>(t)].dims; }
+memory::dims &input_dims(graph &g, tensor_id t) { return tensor_at(g, t).dims; }
 
 void infer_with_batch(graph &g, dim_t batch) {
-    for (const int t : g.inputs)
+    for (const tensor_id t : inputs_of(g))
         if (!input_dims(g, t).empty())
             input_dims(g, t).front() = batch;
     infer_shapes(g);
 }
 
-bool is_first_open(const graph &g, int t) {
-    const memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
+bool is_first_open(const graph &g, tensor_id t) {
+    const memory::dims &dims = tensor_at(g, t).dims;
     return !dims.empty() && dims.front() < 0;
 }
 
 bool has_open_first_dimension(const graph &g) {
-    return std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) { return is_first_open(g, t); });
+    return any_of(inputs_of(g), [&](tensor_id t) { return is_first_open(g, t); });
 }
 
 template <typename Change> bool succeeds(graph &g, const Change &change) {
@@ -120,8 +118,8 @@ void change_batch(graph &g, dim_t batch) {
 } // namespace
 
 bool has_open_sizes(const graph &g) {
-    return std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) {
-        const memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
+    return any_of(inputs_of(g), [&](tensor_id t) {
+        const memory::dims &dims = tensor_at(g, t).dims;
         return std::any_of(dims.begin(), dims.end(), [](dim_t d) { return d < 0; });
     });
 }
@@ -133,7 +131,7 @@ void set_input_sizes(graph &g, const network_sizes &sizes) {
         set_dims(input_named(g, name), dims);
     for (const auto &[name, size] : sizes.dimensions)
         require_dimension(g, name, size);
-    for (const int t : g.inputs)
+    for (const tensor_id t : inputs_of(g))
         if (sizes.batch != 0 && is_first_open(g, t))
             input_dims(g, t).front() = sizes.batch;
 }
@@ -142,7 +140,7 @@ void require_first_dimensions(const graph &g) {
     if (!has_open_first_dimension(g))
         return;
     graph one = g;
-    for (const int t : g.inputs)
+    for (const tensor_id t : inputs_of(g))
         if (is_first_open(g, t))
             input_dims(one, t).front() = 1;
     std::string reason;

@@ -14,26 +14,25 @@ namespace {
 
 using model::refuse;
 
-std::string names_of(const model::graph &g, const std::vector<int> &tensors) {
+std::string names_of(const model::graph &g, model::tensor_ids tensors) {
     std::string names;
-    for (const int t : tensors)
-        names += (names.empty() ? "'" : ", '") + g.tensors[static_cast<std::size_t>(t)].name + "'";
+    for (const model::tensor_id t : tensors)
+        names += (names.empty() ? "'" : ", '") + tensor_at(g, t).name + "'";
     return names.empty() ? "none" : names;
 }
 
 /// One of the network's inputs or outputs; `kind` is "input" or "output".
-int at(const model::graph &g, const std::vector<int> &tensors, std::size_t index, const char *kind) {
+int at(const model::graph &g, model::tensor_ids tensors, std::size_t index, const char *kind) {
     if (index >= tensors.size())
         refuse(std::string(kind) + " " + std::to_string(index) + ": the network has " +
                std::to_string(tensors.size()) + " (" + names_of(g, tensors) + ")");
     return tensors[index];
 }
 
-std::size_t place_of(const model::graph &g, const std::vector<int> &tensors, const std::string &name,
+std::size_t place_of(const model::graph &g, model::tensor_ids tensors, const std::string &name,
                      const char *kind) {
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](int t) {
-        return g.tensors[static_cast<std::size_t>(t)].name == name;
-    });
+    const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                    [&](model::tensor_id t) { return tensor_at(g, t).name == name; });
     if (found == tensors.end())
         refuse(std::string(kind) + " '" + name + "': the network has " + names_of(g, tensors));
     return static_cast<std::size_t>(found - tensors.begin());
@@ -49,8 +48,10 @@ tensor_view network::tensor(int index) const {
     return {index, get_graph(), bytes};
 }
 
-int network::input_index(std::size_t i) const { return at(get_graph(), get_graph().inputs, i, "input"); }
-int network::output_index(std::size_t i) const { return at(get_graph(), get_graph().outputs, i, "output"); }
+int network::input_index(std::size_t i) const { return at(get_graph(), inputs_of(get_graph()), i, "input"); }
+int network::output_index(std::size_t i) const {
+    return at(get_graph(), outputs_of(get_graph()), i, "output");
+}
 
 tensor_view network::input_at(std::size_t place) const {
     const model::session::input_view input = session_->input(place);
@@ -65,7 +66,7 @@ tensor_view network::output_at(std::size_t place) const {
         session_->settled();
     const model::graph &g = get_graph();
     const int index = g.outputs[place];
-    return {index, g, g.tensors[static_cast<std::size_t>(index)],
+    return {index, g, tensor_at(g, model::tensor_id(index)),
             session_->has_sizes() ? get_memory(index) : memory()};
 }
 
@@ -74,14 +75,14 @@ tensor_view network::input(std::size_t index) const {
     return input_at(index);
 }
 tensor_view network::input(const std::string &name) const {
-    return input_at(place_of(get_graph(), get_graph().inputs, name, "input"));
+    return input_at(place_of(get_graph(), inputs_of(get_graph()), name, "input"));
 }
 tensor_view network::output(std::size_t index) const {
     output_index(index); // refuses what is none
     return output_at(index);
 }
 tensor_view network::output(const std::string &name) const {
-    return output_at(place_of(get_graph(), get_graph().outputs, name, "output"));
+    return output_at(place_of(get_graph(), outputs_of(get_graph()), name, "output"));
 }
 
 void tensor_view::resize(const memory::dims &dims) {

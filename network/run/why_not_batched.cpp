@@ -19,14 +19,14 @@ std::string why_not_batched(const graph &network, const std::string &profile) {
     if (g.inputs.empty())
         return "it has no inputs";
     std::vector<bool> depends(g.tensors.size());
-    for (const int t : g.inputs) {
-        const tensor &input = g.tensors[static_cast<std::size_t>(t)];
+    for (const tensor_id t : inputs_of(g)) {
+        const tensor &input = tensor_at(g, t);
         if (std::any_of(input.dims.begin(), input.dims.end(), [](dim_t d) { return d < 0; }))
             return "input '" + input.name + "' has an open size";
         if (!begins_with_one(input))
             return "input '" + input.name + "' is " + to_text(input.dims) +
                    ", which does not begin with a batch of 1";
-        depends[static_cast<std::size_t>(t)] = true;
+        depends[t.index()] = true;
     }
     for (const tensor &t : g.tensors)
         if (t.is_variable && !t.is_constant)
@@ -35,12 +35,11 @@ std::string why_not_batched(const graph &network, const std::string &profile) {
         broken_groups_of(g, network.saved ? network.saved->profile : profile);
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
-        const auto is_computed = [&](int t) { return t >= 0 && depends[static_cast<std::size_t>(t)]; };
-        if (std::none_of(n.inputs.begin(), n.inputs.end(), is_computed))
+        const auto is_computed = [&](tensor_id t) { return t && depends[t.index()]; };
+        if (none_of(inputs_of(n), is_computed))
             continue;
-        const bool is_known = std::all_of(n.outputs.begin(), n.outputs.end(), [&](int t) {
-            return t < 0 || !g.tensors[static_cast<std::size_t>(t)].data.empty();
-        });
+        const bool is_known =
+            all_of(outputs_of(n), [&](tensor_id t) { return !t || !tensor_at(g, t).data.empty(); });
         if (is_known) // integers that follow from sizes, not from values
             continue;
         const auto keeps_rows = facts_of(g, n).rows;
@@ -49,18 +48,18 @@ std::string why_not_batched(const graph &network, const std::string &profile) {
         if (groups[i].size != 0 && !groups[i].is_by_channel)
             return node_text(g, i) + " is computed in groups of " + std::to_string(groups[i].size) +
                    " elements, which a row does not fill";
-        for (const int t : n.outputs) {
-            if (t < 0)
+        for (const tensor_id t : outputs_of(n)) {
+            if (!t)
                 continue;
-            const tensor &output = g.tensors[static_cast<std::size_t>(t)];
+            const tensor &output = tensor_at(g, t);
             if (!begins_with_one(output))
                 return node_text(g, i) + ": output '" + output.name + "' is " + to_text(output.dims) +
                        ", which does not begin with the batch";
-            depends[static_cast<std::size_t>(t)] = true;
+            depends[t.index()] = true;
         }
     }
-    for (const int t : g.outputs)
-        if (!depends[static_cast<std::size_t>(t)])
+    for (const tensor_id t : outputs_of(g))
+        if (!depends[t.index()])
             return "an output does not depend on the inputs";
     return "";
 }

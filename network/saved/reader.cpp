@@ -342,7 +342,7 @@ private:
             described.is_constant = false;
             graph one;
             one.tensors = {std::move(described)};
-            check_tensor(one, 0);
+            check_tensor(one, tensor_id(0));
             const auto bytes = static_cast<std::size_t>(element_count(t.dims)) *
                                std::max<std::size_t>(memory::data_type_size(t.type), 1);
             if (bytes > file_.size() - total) // packed elements are as many

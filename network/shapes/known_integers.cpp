@@ -50,20 +50,19 @@ template <typename T> std::vector<std::uint8_t> elements_of(const known_values &
 
 /// What the function of the operator gives for the node, in the output's type; nothing where something is not known.
 std::optional<known_values> result_of(const graph &g, const node &n, const operator_facts &facts) {
-    const auto tensor_at = [&](int t) -> const tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
-    const tensor &y = tensor_at(n.outputs[0]);
+    const tensor &y = tensor_at(g, output_of(n));
     const bool are_code_rows = facts.flow == size_flow::gathered && y.type == data_type::u8;
     const bool is_table = // neither scales nor sizes
         y.dims.size() > 1 && (y.type == data_type::f32 || are_code_rows);
     if (is_table || !is_followed(y.type, element_count(y.dims)))
         return {};
-    const bool are_constants = std::all_of(n.inputs.begin(), n.inputs.end(),
-                                           [&](int t) { return t < 0 || tensor_at(t).is_constant; });
+    const bool are_constants =
+        all_of(inputs_of(n), [&](tensor_id t) { return !t || tensor_at(g, t).is_constant; });
     if (!facts.is_known_from_dims &&
         (n.inputs.empty() || (y.type == data_type::f32 && are_constants))) // the latter are another pass's
         return {};
-    auto result = known_result(g, n, facts, [&](int t) {
-        return t < 0 ? std::optional<known_values>(known_values()) : known_numbers(tensor_at(t));
+    auto result = known_result(g, n, facts, [&](tensor_id t) {
+        return t ? known_numbers(tensor_at(g, t)) : std::optional<known_values>(known_values());
     });
     if (result && !facts.is_known_from_dims)
         for (double &v : *result)
@@ -80,8 +79,8 @@ std::optional<std::vector<std::int64_t>> known_integers(const tensor &t) {
 }
 
 std::vector<std::int64_t> known_integers_of(const graph &g, const node &n, std::size_t input) {
-    const int t = input < n.inputs.size() ? n.inputs[input] : -1;
-    const auto integers = t < 0 ? std::nullopt : known_integers(g.tensors[static_cast<std::size_t>(t)]);
+    const tensor_id t = input_of(n, input);
+    const auto integers = t ? known_integers(tensor_at(g, t)) : std::nullopt;
     return integers.value_or(std::vector<std::int64_t>());
 }
 
@@ -91,7 +90,7 @@ void follow_integers(graph &g, const node &n, const operator_facts &facts) {
     const auto result = result_of(g, n, facts);
     if (!result)
         return;
-    tensor &y = g.tensors[static_cast<std::size_t>(n.outputs[0])];
+    tensor &y = tensor_at(g, output_of(n));
     y.data = y.type == data_type::u8    ? elements_of<std::uint8_t>(*result)
              : y.type == data_type::f32 ? elements_of<float>(*result)
                                         : elements_of<std::int32_t>(*result);

@@ -8,8 +8,8 @@ namespace octet::model {
 namespace {
 
 /// Integers of an input: a constant's, or those known of a computed tensor.
-std::optional<known_values> integers_of(const graph &g, int input) {
-    const tensor *t = input < 0 ? nullptr : &g.tensors[static_cast<std::size_t>(input)];
+std::optional<known_values> integers_of(const graph &g, tensor_id input) {
+    const tensor *t = input ? &tensor_at(g, input) : nullptr;
     if (!t || t->type != data_type::s32 || t->data.empty())
         return {};
     const std::vector<std::int32_t> integers = values_of<std::int32_t>(*t);
@@ -19,15 +19,15 @@ std::optional<known_values> integers_of(const graph &g, int input) {
 } // namespace
 
 void follow_shapes(graph &g, const node &n, const operator_facts &facts) {
-    if (n.outputs.size() != 1 || n.outputs[0] < 0)
+    if (n.outputs.size() != 1 || !output_of(n))
         return;
-    tensor &y = g.tensors[static_cast<std::size_t>(n.outputs[0])];
+    tensor &y = tensor_at(g, output_of(n));
     if (y.type != data_type::s32 || y.dims.size() > 1)
         return;
     y.data = {};
-    if (n.inputs.empty() || n.inputs[0] < 0)
+    if (!input_of(n, 0))
         return;
-    const auto values = known_result(g, n, facts, [&](int t) { return integers_of(g, t); });
+    const auto values = known_result(g, n, facts, [&](tensor_id t) { return integers_of(g, t); });
     if (!values || static_cast<std::int64_t>(values->size()) != element_count(y.dims))
         return;
     std::vector<std::int32_t> integers;

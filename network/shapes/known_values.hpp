@@ -23,9 +23,9 @@ public:
 
     std::size_t input_count() const { return inputs_.size(); }
     const known_values &input(std::size_t i) const { return inputs_.at(i); }
-    const memory::dims &dims(std::size_t i) const { return tensor_at(n_.inputs.at(i)).dims; }
-    const memory::dims &output_dims() const { return tensor_at(n_.outputs.at(0)).dims; }
-    bool has_integers(std::size_t i) const { return tensor_at(n_.inputs.at(i)).type != data_type::f32; }
+    const memory::dims &dims(std::size_t i) const { return tensor_at(g_, input_of(n_, i)).dims; }
+    const memory::dims &output_dims() const { return tensor_at(g_, output_of(n_)).dims; }
+    bool has_integers(std::size_t i) const { return tensor_at(g_, input_of(n_, i)).type != data_type::f32; }
     /// The element of an input that is read for an element of the output; sizes of 1 and missing leading ones are broadcast.
     double broadcast_element(std::size_t i, const memory::dims &at) const;
 
@@ -68,14 +68,12 @@ public:
     }
 
 private:
-    const tensor &tensor_at(int t) const { return g_.tensors[static_cast<std::size_t>(t)]; }
-
     const graph &g_;
     const node &n_;
     std::vector<known_values> inputs_;
 };
 
-/// What the function of an operator gives for a node; `numbers_of(tensor index)` are an input's, nothing where they are not known.
+/// What the function of an operator gives for a node; `numbers_of(tensor)` are an input's, nothing where they are not known.
 template <typename Numbers>
 std::optional<known_values> known_result(const graph &g, const node &n, const operator_facts &facts,
                                          const Numbers &numbers_of) {
@@ -83,7 +81,7 @@ std::optional<known_values> known_result(const graph &g, const node &n, const op
         return {};
     std::vector<known_values> inputs;
     if (!facts.is_known_from_dims)
-        for (const int t : n.inputs) {
+        for (const tensor_id t : inputs_of(n)) {
             std::optional<known_values> numbers = numbers_of(t);
             if (!numbers)
                 return {};

@@ -22,9 +22,9 @@ public:
 
     std::size_t count() const { return n_.inputs.size(); }
     std::size_t output_count() const { return n_.outputs.size(); }
-    bool has(std::size_t i) const { return i < count() && n_.inputs[i] >= 0; }
-    const tensor &input(std::size_t i) const { return g_.tensors[static_cast<std::size_t>(n_.inputs[i])]; }
-    bool depends(std::size_t i) const { return has(i) && depends_[static_cast<std::size_t>(n_.inputs[i])]; }
+    bool has(std::size_t i) const { return input_of(n_, i).has_value(); }
+    const tensor &input(std::size_t i) const { return tensor_at(g_, input_of(n_, i)); }
+    bool depends(std::size_t i) const { return has(i) && depends_[input_of(n_, i).index()]; }
     std::size_t rank(std::size_t i = 0) const { return input(i).dims.size(); }
 
     /// Dimensions of an input in a batch of so many rows.
@@ -57,9 +57,7 @@ public:
     }
 
     /// Elements of the output, which has one row here.
-    dim_t result_count() const {
-        return element_count(g_.tensors[static_cast<std::size_t>(n_.outputs[0])].dims);
-    }
+    dim_t result_count() const { return element_count(tensor_at(g_, output_of(n_)).dims); }
     /// Whether rows of the output begin where groups of four elements do.
     bool has_whole_groups() const { return result_count() % 4 == 0; }
 

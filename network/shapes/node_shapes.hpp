@@ -23,11 +23,11 @@ public:
     const std::string &op() const { return n_.op; }
     std::size_t input_count() const { return n_.inputs.size(); }
     std::size_t output_count() const { return n_.outputs.size(); }
-    bool has_input(std::size_t i) const { return i < n_.inputs.size() && n_.inputs[i] >= 0; }
+    bool has_input(std::size_t i) const { return input_of(n_, i).has_value(); }
     const tensor &input(std::size_t i) const {
         if (!has_input(i))
             refuse("input " + std::to_string(i) + " is missing");
-        return g_.tensors[static_cast<std::size_t>(n_.inputs[i])];
+        return tensor_at(g_, input_of(n_, i));
     }
     const memory::dims &dims(std::size_t i) const { return input(i).dims; }
 
@@ -105,7 +105,7 @@ public:
     void set_output(data_type type, const memory::dims &dims, std::size_t i = 0) {
         if (i >= n_.outputs.size())
             return;
-        tensor &t = g_.tensors[static_cast<std::size_t>(n_.outputs[i])];
+        tensor &t = tensor_at(g_, output_of(n_, i));
         t.type = type;
         if (!stands_for(type, t.foreign_type))
             t.foreign_type.clear();
@@ -113,18 +113,18 @@ public:
     }
     /// Sets the dimensions of an output whose type is known.
     void set_output_dims(const memory::dims &dims, std::size_t i = 0) {
-        g_.tensors[static_cast<std::size_t>(n_.outputs.at(i))].dims = dims;
+        tensor_at(g_, output_of(n_, i)).dims = dims;
     }
     /// Sets the dimensions of the state that a recurrent operator keeps.
     void set_state_dims(std::size_t i, const memory::dims &dims) {
         if (has_input(i) && input(i).is_variable)
-            g_.tensors[static_cast<std::size_t>(n_.inputs[i])].dims = dims;
+            tensor_at(g_, input_of(n_, i)).dims = dims;
     }
     void set_output_like(std::size_t i) {
         const tensor like = input(i);
         set_output(like.type, like.dims);
         if (like.type == data_type::undef)
-            g_.tensors[static_cast<std::size_t>(n_.outputs[0])].foreign_type = like.foreign_type;
+            tensor_at(g_, output_of(n_)).foreign_type = like.foreign_type;
     }
 
 private:

@@ -22,9 +22,9 @@ namespace {
 /// Forgets what another shape of the inputs may change.
 void forget_computed(graph &g) {
     for (const node &n : g.nodes)
-        for (const int output : n.outputs)
-            if (output >= 0) {
-                tensor &t = g.tensors.at(static_cast<std::size_t>(output));
+        for (const tensor_id output : outputs_of(n))
+            if (output) {
+                tensor &t = tensor_at(g, output);
                 t.dims.clear();
                 t.data = {};
             }
@@ -48,15 +48,15 @@ void infer_shapes(graph &g) {
     if (infers_all)
         forget_computed(g);
     for (std::size_t t = 0; t < g.tensors.size(); t++)
-        check_tensor(g, static_cast<int>(t)); // forgotten ones are scalars
+        check_tensor(g, tensor_id(t)); // forgotten ones are scalars
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const operator_facts &facts = facts_of(g, g.nodes[i]);
         on_behalf_of(g, i, [&] {
             node_shapes n(g, g.nodes[i]);
             facts.infer(n);
         });
-        for (const int output : g.nodes[i].outputs)
-            if (output >= 0)
+        for (const tensor_id output : outputs_of(g.nodes[i]))
+            if (output)
                 check_tensor(g, output);
         on_behalf_of(g, i, [&] {
             infers_all ? follow_integers(g, g.nodes[i], facts) : follow_shapes(g, g.nodes[i], facts);

@@ -73,9 +73,9 @@ TEST(BufferPlan, RandomLifetimesNeverOverlap) {
         std::vector<lifetime> buffers;
         const std::size_t count = 1 + random() % 40;
         for (std::size_t i = 0; i < count; i++) {
-            const int first = static_cast<int>(random() % 30);
+            const std::size_t first = random() % 30;
             buffers.push_back({random() % 5 == 0 ? 0 : random() % 4000, first,
-                               first + static_cast<int>(random() % (round % 2 == 0 ? 3 : 20))});
+                               first + random() % (round % 2 == 0 ? 3 : 20)});
         }
         expect_disjoint(buffers);
     }

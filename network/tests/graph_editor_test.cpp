@@ -11,16 +11,14 @@ namespace {
 using model::graph;
 using model::graph_editor;
 using model::node;
+using model::node_id;
+using model::tensor_id;
 
 /// A node that reads tensor `from` and writes one that is an output of the network.
 node reader_of(graph &g, graph_editor *editor, const char *op, int from) {
     model::tensor t;
     t.type = data_type::f32;
-    int y = static_cast<int>(g.tensors.size());
-    if (editor)
-        y = editor->add_tensor(t);
-    else
-        g.tensors.push_back(t);
+    const tensor_id y = editor ? editor->add_tensor(t) : model::add_tensor(g, t);
     g.outputs.push_back(y);
     return {op, {from}, {y}, {}};
 }
@@ -46,8 +44,8 @@ std::string order_of(const graph &g) {
 class inserting {
 public:
     explicit inserting(graph &g) : g_(g), e_(g) {}
-    int before(int i, const char *op) { return e_.insert_before(i, kept(op)); }
-    int behind(int i, const char *op) { return e_.insert_after(i, kept(op)); }
+    node_id before(node_id i, const char *op) { return e_.insert_before(i, kept(op)); }
+    node_id behind(node_id i, const char *op) { return e_.insert_after(i, kept(op)); }
     std::string order() {
         e_.finish();
         return order_of(g_);
@@ -66,7 +64,7 @@ private:
 TEST(GraphEditor, InsertionsBeforeEachOtherStayBehindThePredecessor) {
     graph g = readers({"a", "b"});
     inserting e(g);
-    int place = 1;
+    node_id place(1);
     for (const char *const op : {"6", "5", "4", "3", "2", "1"})
         place = e.before(place, op);
     EXPECT_EQ(e.order(), "a123456b");
@@ -76,29 +74,30 @@ TEST(GraphEditor, InsertionsAtOnePlaceKeepTheirOrder) {
     graph g = readers({"a", "b"});
     inserting e(g);
     for (const char *const op : {"4", "5", "6"})
-        e.before(1, op);
+        e.before(node_id(1), op);
     for (const char *const op : {"1", "2", "3"})
-        e.behind(0, op);
+        e.behind(node_id(0), op);
     EXPECT_EQ(e.order(), "a123456b");
 }
 
 TEST(GraphEditor, InsertionsBehindEachOtherStayBeforeTheSuccessor) {
     graph g = readers({"a", "b"});
     inserting e(g);
-    int place = 0;
+    node_id place(0);
     for (const char *const op : {"1", "2", "3", "4"})
         place = e.behind(place, op);
-    e.behind(0, "5"); // behind all that came there
+    e.behind(node_id(0), "5"); // behind all that came there
     EXPECT_EQ(e.order(), "a12345b");
 }
 
 TEST(GraphEditor, ChangesOfRemovedNodesAreReported) {
     graph g = readers({"a", "b"});
     graph_editor e(g);
-    e.remove(0);
-    EXPECT_EQ(test::refusal([&] { e.remove(0); }),
+    const node_id a(0), b(1);
+    e.remove(a);
+    EXPECT_EQ(test::refusal([&] { e.remove(a); }),
               "internal error: node 0 (a) is removed after it was removed");
-    EXPECT_EQ(test::refusal([&] { e.replace(0, e.at(1)); }),
+    EXPECT_EQ(test::refusal([&] { e.replace(a, e.at(b)); }),
               "internal error: node 0 (a) is replaced after it was removed");
     e.finish();
     EXPECT_EQ(order_of(g), "b");
@@ -108,9 +107,9 @@ TEST(GraphEditor, RingsAreReported) {
     graph g = readers({"a", "b"});
     graph_editor e(g);
     for (const int i : {0, 1}) {
-        node n = e.at(i);
-        n.inputs = {e.at(1 - i).outputs[0]};
-        e.replace(i, n);
+        node n = e.at(node_id(i));
+        n.inputs = {e.output(node_id(1 - i))};
+        e.replace(node_id(i), n);
     }
     EXPECT_NE(test::refusal([&] { e.finish(); }).find("reads what follows from its own result"),
               std::string::npos);

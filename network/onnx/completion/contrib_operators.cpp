@@ -18,7 +18,7 @@ public:
 
     /// Passes know it whole.
     void bias_gelu() {
-        if (input(1) < 0)
+        if (!input(1))
             refuse("no bias");
         add(whole_);
     }
@@ -27,16 +27,16 @@ public:
 
     /// x tanh(softplus(x)), the parts that the standard gives.
     void mish() {
-        const int softplus = between("softplus"), factor = between("factor");
+        const tensor_id softplus = between("softplus"), factor = between("factor");
         add({"Softplus", {input(0)}, {softplus}, {}});
         add({"Tanh", {softplus}, {factor}, {}});
-        add({"Mul", {input(0), factor}, output(), {}});
+        add({"Mul", {input(0), factor}, {output()}, {}});
     }
 
     /// Nothing is dropped; without a mask that nobody reads, passes see one output.
     void dropout() {
         node n = whole_;
-        if (n.outputs.size() == 2 && !is_read(g_, n.outputs[1]))
+        if (n.outputs.size() == 2 && !is_read(g_, output_of(n, 1)))
             n.outputs.pop_back();
         add(std::move(n));
     }

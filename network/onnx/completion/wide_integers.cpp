@@ -26,8 +26,7 @@ bool gives_wide(const node &n, const std::vector<bool> &is_wide) {
     const integer_facts &facts = onnx_facts(n.op).integers;
     if (facts.type_attribute)
         return named_type(n, facts) == int64;
-    return facts.gives_int64 || (facts.elements < n.inputs.size() && n.inputs[facts.elements] >= 0 &&
-                                 is_wide[static_cast<std::size_t>(n.inputs[facts.elements])]);
+    return facts.gives_int64 || (input_of(n, facts.elements) && is_wide[input_of(n, facts.elements).index()]);
 }
 
 bool is_at_limit(const tensor &t) {
@@ -53,27 +52,27 @@ void check_limits(const graph &g, const std::vector<bool> &is_wide) {
     std::vector<bool> is_beyond(g.tensors.size());
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         is_beyond[t] = is_wide[t] && is_at_limit(g.tensors[t]);
-    const auto refuse_use = [&](int t, const std::string &who) {
+    const auto refuse_use = [&](tensor_id t, const std::string &who) {
         refuse_as_unimplemented(
-            who + " '" + g.tensors[static_cast<std::size_t>(t)].name +
+            who + " '" + tensor_at(g, t).name +
             "', an INT64 at the ends of 32 bits or beyond; allowed are bounds of Slice, Clip, "
             "Max and Min, and operands of comparisons");
     };
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         for (std::size_t k = 0; k < n.inputs.size(); k++) {
-            const int t = n.inputs[k];
-            if (t < 0 || !is_beyond[static_cast<std::size_t>(t)])
+            const tensor_id t = input_of(n, k);
+            if (!t || !is_beyond[t.index()])
                 continue;
             const integer_use u = use_of(n, k);
             if (u == integer_use::computes)
                 refuse_use(t, node_text(g, i) + " computes with");
-            if (u == integer_use::passes_on && !n.outputs.empty() && n.outputs[0] >= 0)
-                is_beyond[static_cast<std::size_t>(n.outputs[0])] = true;
+            if (u == integer_use::passes_on && output_of(n))
+                is_beyond[output_of(n).index()] = true;
         }
     }
-    for (const int t : g.outputs)
-        if (t >= 0 && is_beyond[static_cast<std::size_t>(t)])
+    for (const tensor_id t : outputs_of(g))
+        if (t && is_beyond[t.index()])
             refuse_use(t, "an output of the network is");
 }
 
@@ -85,9 +84,9 @@ void mark_wide_integers(graph &g, std::vector<bool> is_wide) {
     for (node &n : g.nodes) {
         if (!gives_wide(n, is_wide))
             continue;
-        for (const int t : n.outputs)
-            if (t >= 0)
-                is_wide[static_cast<std::size_t>(t)] = true;
+        for (const tensor_id t : outputs_of(n))
+            if (t)
+                is_wide[t.index()] = true;
         if (onnx_facts(n.op).integers.is_arithmetic)
             set_mark(n, &node_marks::is_wide, true);
     }

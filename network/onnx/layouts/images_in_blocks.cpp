@@ -19,10 +19,10 @@ constexpr std::size_t image_rank = 4, first_spatial = 2;
 
 /// Where the sizes of an image come from: the tensor whose size it is, halved so many times.
 struct image_shape {
-    std::array<int, image_rank> source;
+    std::array<tensor_id, image_rank> source;
     std::array<std::int64_t, image_rank> halved{};
 
-    explicit image_shape(int t) { source.fill(t); }
+    explicit image_shape(tensor_id t) { source.fill(t); }
     bool is_equal(const image_shape &other, std::size_t d) const {
         return source[d] == other.source[d] && halved[d] == other.halved[d];
     }
@@ -42,11 +42,11 @@ public:
     explicit blocked_images(ort_graph &g) : g_(g) {}
 
     void note() {
-        g_.for_each([&](int i) { visit(i); });
+        g_.for_each([&](node_id i) { visit(i); });
     }
 
 private:
-    void visit(int i) {
+    void visit(node_id i) {
         switch (g_.facts(i).blocks) {
         case block_use::none:
             return;
@@ -73,37 +73,37 @@ private:
 
     // ---- Questions
 
-    bool is_blocked(int t) const { return blocked_.count(t) != 0; }
-    bool are_blocked(int i) const {
-        const std::vector<int> &inputs = g_.at(i).inputs;
-        return std::all_of(inputs.begin(), inputs.end(), [&](int t) { return is_blocked(t); });
+    bool is_blocked(tensor_id t) const { return blocked_.count(t) != 0; }
+    bool are_blocked(node_id i) const {
+        const tensor_ids inputs = g_.inputs(i);
+        return all_of(inputs, [&](tensor_id t) { return is_blocked(t); });
     }
-    const image_shape &shape(int t) const { return blocked_.at(t).shape; }
-    dim_t channels(int t) const { return g_.size(t, 1); }
-    bool has_whole_blocks(int t) const {
+    const image_shape &shape(tensor_id t) const { return blocked_.at(t).shape; }
+    dim_t channels(tensor_id t) const { return g_.size(t, 1); }
+    bool has_whole_blocks(tensor_id t) const {
         return g_.is_float(t) && g_.rank(t) == image_rank && g_.is_known(t, 1) &&
                channels(t) % channels_of_block == 0;
     }
     /// {c,1,1} or {1,c,1,1}.
-    bool is_per_channel(int t, dim_t channels) const {
+    bool is_per_channel(tensor_id t, dim_t channels) const {
         return g_.is_float_constant(t) &&
                (g_.dims(t) == memory::dims{channels, 1, 1} || g_.dims(t) == memory::dims{1, channels, 1, 1});
     }
-    bool are_alike(int a, int b) const {
+    bool are_alike(tensor_id a, tensor_id b) const {
         for (std::size_t d = 0; d < image_rank; d++)
             if (!shape(a).is_equal(shape(b), d) && !g_.are_equal(a, d, b, d))
                 return false;
         return true;
     }
 
-    void keep(int i, const image_shape &shape, writer_kind kind = writer_kind::other) {
+    void keep(node_id i, const image_shape &shape, writer_kind kind = writer_kind::other) {
         blocked_.insert_or_assign(g_.output(i), blocked_image{shape, kind});
     }
 
     /// Sizes of what windows give, of which those are known that padding keeps, or halves with a stride of 2.
-    image_shape behind_windows(int i, const memory::dims &kernel) const {
+    image_shape behind_windows(node_id i, const memory::dims &kernel) const {
         image_shape y(g_.output(i));
-        const int x = g_.input(i, 0);
+        const tensor_id x = g_.input(i, 0);
         if (!is_blocked(x))
             return y;
         y.source[0] = shape(x).source[0];
@@ -121,13 +121,13 @@ private:
             }
         return y;
     }
-    bool pads_to_same(int i) const {
+    bool pads_to_same(node_id i) const {
         return marks_of(g_.at(i)).padding_word.value_or("").compare(0, 4, "SAME") == 0;
     }
 
     // ---- Operators
 
-    void convolve(int i) {
+    void convolve(node_id i) {
         if (!computes_in_blocks(g_.get_graph(), g_.at(i)))
             return;
         const memory::dims &w = g_.dims(g_.input(i, conv_weights));
@@ -137,7 +137,7 @@ private:
     }
 
     /// Sums in blocks are in the order of the window; kernels for vectors have others.
-    void pool(int i) {
+    void pool(node_id i) {
         constexpr std::int64_t plain_opset = 19; ///< from which on ONNX Runtime has a loop instead
         const bool is_average = g_.is(i, "AveragePool"),
                    counts_what_is_outside = g_.attribute<std::int64_t>(i, "ceil_mode", 0) == 1 &&
@@ -150,9 +150,9 @@ private:
     }
 
     /// What is in blocks, or the network's input.
-    void pool_whole(int i) {
-        const int x = g_.input(i, 0);
-        if (!has_whole_blocks(x) || (!is_blocked(x) && g_.producer(x) >= 0))
+    void pool_whole(node_id i) {
+        const tensor_id x = g_.input(i, 0);
+        if (!has_whole_blocks(x) || (!is_blocked(x) && g_.producer(x)))
             return;
         keep(i, image_shape(g_.output(i)));
         if (g_.is(i, "GlobalAveragePool"))
@@ -160,8 +160,8 @@ private:
     }
 
     /// Clip and LeakyRelu only as a convolution's own activation; of FastGelu there is no such form.
-    void activate(int i) {
-        const int x = g_.input(i, 0);
+    void activate(node_id i) {
+        const tensor_id x = g_.input(i, 0);
         const bool is_own = marks_of(g_.at(i)).is_own_activation;
         if (is_blocked(x) && (is_own || !(g_.is(i, "Clip") || g_.is(i, "LeakyRelu"))) &&
             !marks_of(g_.at(i)).was_fast_gelu)
@@ -169,42 +169,41 @@ private:
     }
 
     /// Along the channels, by that number of their axis.
-    void join(int i) {
-        const std::vector<int> &inputs = g_.at(i).inputs;
+    void join(node_id i) {
+        const tensor_ids inputs = g_.inputs(i);
         if (g_.attribute<std::int64_t>(i, "axis", 0) != 1 || !are_blocked(i) ||
-            std::any_of(inputs.begin(), inputs.end(),
-                        [&](int t) { return channels(t) % channels_of_block != 0; }))
+            any_of(inputs, [&](tensor_id t) { return channels(t) % channels_of_block != 0; }))
             return;
         image_shape y = shape(inputs[0]);
         y.source[1] = g_.output(i);
         keep(i, y);
     }
 
-    void multiply(int i) {
-        const int a = g_.input(i, 0), b = g_.input(i, 1);
+    void multiply(node_id i) {
+        const tensor_id a = g_.input(i, 0), b = g_.input(i, 1);
         if (is_blocked(a) && is_blocked(b)) {
             if (channels(a) == channels(b) && are_alike(a, b))
                 keep(i, shape(a));
             return;
         }
-        const int x = is_blocked(a) ? a : b;
+        const tensor_id x = is_blocked(a) ? a : b;
         if (is_blocked(x) && is_per_channel(g_.other(i, x), channels(x)))
             scale(i, x);
     }
 
     /// By a factor per channel: a depthwise convolution, whose sum begins with 0, so that no product is -0.
-    void scale(int i, int x) {
+    void scale(node_id i, tensor_id x) {
         node n = g_.at(i);
         n.outputs = {g_.add_like(g_.output(i))};
-        const int product = n.outputs[0];
+        const tensor_id product = output_of(n);
         g_.insert_before(i, std::move(n));
         g_.become(i, "Add", {product, g_.add_floats("zero", {}, {0.f})});
         keep(i, shape(x), writer_kind::factors);
     }
 
     /// A depthwise convolution there: the product is rounded before the sum.
-    void normalize(int i) {
-        const int x = g_.input(i, 0);
+    void normalize(node_id i) {
+        const tensor_id x = g_.input(i, 0);
         if (!is_blocked(x) || g_.at(i).outputs.size() != 1 || marks_of(g_.at(i)).has_dequantized)
             return;
         for (std::size_t k = 1; k <= 4; k++)
@@ -219,7 +218,7 @@ private:
             terms[c] = beta[c] - mean[c] * factors[c];
         }
         const memory::dims of_channels = {1, channels(x), 1, 1};
-        const int product = g_.add_like(g_.output(i));
+        const tensor_id product = g_.add_like(g_.output(i));
         g_.insert_before(i, {"Mul", {x, g_.add_floats("factors", of_channels, factors)}, {product}, {}});
         g_.become(i, "Add", {product, g_.add_floats("terms", of_channels, terms)});
         keep(i, shape(x), writer_kind::normalization);
@@ -227,12 +226,12 @@ private:
 
     /// Of two images that are known to be alike the first that a convolution has written for the sum alone:
     /// it begins with the other.
-    void sum(int i) {
-        const std::vector<int> inputs = g_.at(i).inputs;
+    void sum(node_id i) {
+        const tensor_ids inputs = g_.inputs(i);
         if (!are_blocked(i))
             return;
         bool all_alike = true;
-        for (const int t : inputs) {
+        for (const tensor_id t : inputs) {
             if (channels(t) != channels(inputs[0]))
                 return;
             all_alike = all_alike && are_alike(inputs[0], t);
@@ -249,16 +248,16 @@ private:
         keep(i, y);
     }
 
-    void begin_with(int sum, writer_kind kind, int writer, int summand) {
+    void begin_with(node_id sum, writer_kind kind, node_id writer, tensor_id summand) {
         if (kind == writer_kind::factors)
             return; // the sum of one product and 0 is the same
         node n = g_.at(writer);
         if (kind == writer_kind::convolution) {
             n.op = "ConvAdd";
-            n.inputs.resize(conv_summand + 1, -1);
+            n.inputs.resize(conv_summand + 1, tensor_id());
             n.inputs[conv_summand] = summand;
         } else {
-            const int begun = g_.add_like(g_.output(sum));
+            const tensor_id begun = g_.add_like(g_.output(sum));
             g_.insert_before(sum, {"Add", {n.inputs[0], summand}, {begun}, {}});
             n = node{"Add", {begun, n.inputs[1]}, {}, {}};
         }
@@ -268,23 +267,23 @@ private:
 
     /// Whether node i enlarges height and width by whole factors that the file has: it names them, or all
     /// sizes are fixed.
-    bool has_whole_factors(int i) const {
+    bool has_whole_factors(node_id i) const {
         const memory::dims &x = g_.dims(g_.input(i, 0)), &y = g_.dims(g_.output(i));
         if (x.size() != 4 || y.size() != 4 || element_count(x) == 0 || x[0] != y[0] || x[1] != y[1] ||
             y[2] % x[2] != 0 || y[3] % x[3] != 0)
             return false;
-        if (const int sizes = g_.input(i, 3); sizes >= 0)
+        if (const tensor_id sizes = g_.input(i, 3); sizes)
             return g_.is_constant(sizes) && element_count(g_.dims(sizes)) == image_rank &&
                    g_.is_known(g_.input(i, 0)) &&
                    g_.attribute<std::string>(i, "keep_aspect_ratio_policy", "stretch") == "stretch";
-        const int scales = g_.input(i, g_.get_graph().opset < 11 ? 1 : 2);
+        const tensor_id scales = g_.input(i, g_.get_graph().opset < 11 ? 1 : 2);
         const dim_t rows = y[2] / x[2], columns = y[3] / x[3];
         const std::vector<float> factors = {1.f, 1.f, static_cast<float>(rows), static_cast<float>(columns)};
         return g_.is_float_constant(scales) && g_.values(scales) == factors;
     }
 
     /// The nearest element before a place, or sums of four, in an order of their own.
-    void enlarge(int i) {
+    void enlarge(node_id i) {
         if (!is_blocked(g_.input(i, 0)) || !has_whole_factors(i))
             return;
         const std::string place =
@@ -302,7 +301,7 @@ private:
     }
 
     ort_graph &g_;
-    std::map<int, blocked_image> blocked_; ///< by tensor
+    std::map<tensor_id, blocked_image> blocked_; ///< by tensor
 };
 
 } // namespace

@@ -21,21 +21,21 @@ public:
     explicit layout_assignment(graph &g) : g_(g), e_(g) {}
 
     void run() {
-        const int count = static_cast<int>(e_.node_count());
-        for (int i = 0; i < count; i++)
-            visit(i);
-        for (const int t : e_.get_graph().outputs)
+        const std::size_t count = e_.node_count();
+        for (std::size_t i = 0; i < count; i++)
+            visit(node_id(i));
+        for (const tensor_id t : outputs_of(e_.get_graph()))
             if (at(t).is_channels_last)
                 deliver(t);
         e_.finish();
     }
 
 private:
-    tensor &at(int t) { return e_.get_graph().tensors[static_cast<std::size_t>(t)]; }
-    const tensor &at(int t) const { return e_.tensor_at(t); }
+    tensor &at(tensor_id t) { return tensor_at(e_.get_graph(), t); }
+    const tensor &at(tensor_id t) const { return e_.tensor_at(t); }
 
     /// A tensor of which both layouts differ.
-    bool is_image(int t) const {
+    bool is_image(tensor_id t) const {
         const memory::dims &d = at(t).dims;
         return d.size() >= 3 && d.size() <= 5 && d[1] > 1 && element_count(d) > d[0] * d[1];
     }
@@ -46,12 +46,12 @@ private:
         const operator_facts &facts = facts_of(g_, n);
         const bool pools_floats = facts.layout == layout_support::channels_last &&
                                   facts.fusion != fusion_part::accumulates &&
-                                  at(n.outputs[0]).type == data_type::f32; // row by row
+                                  at(output_of(n)).type == data_type::f32; // row by row
         return pools_floats || convolves_planes(n) ? layout_support::row_major : facts.layout;
     }
     /// A float convolution that is no primitive of convolutions.
     bool convolves_planes(const node &n) const {
-        return (n.op == "Conv" || n.op == "ConvAdd") && at(n.outputs[0]).type == data_type::f32 &&
+        return (n.op == "Conv" || n.op == "ConvAdd") && at(output_of(n)).type == data_type::f32 &&
                !computes_in_blocks(g_, n);
     }
     bool works_channels_last(const node &n) const {
@@ -62,54 +62,54 @@ private:
     std::vector<std::size_t> images_of(const node &n) const {
         std::vector<std::size_t> images;
         for (std::size_t k = 0; k < n.inputs.size(); k++)
-            if (n.inputs[k] >= 0 && !at(n.inputs[k]).is_constant && is_image(n.inputs[k]))
+            if (input_of(n, k) && !at(input_of(n, k)).is_constant && is_image(input_of(n, k)))
                 images.push_back(k);
         return images;
     }
 
-    bool feeds_images(int t) const {
-        const std::vector<int> &readers = e_.consumers(t);
-        return std::any_of(readers.begin(), readers.end(), [&](int r) {
-            return r >= 0 && works_channels_last(e_.at(r)) && e_.at(r).inputs[0] == t;
-        });
+    bool feeds_images(tensor_id t) const {
+        const std::vector<node_id> &readers = e_.consumers(t);
+        return any_of(readers,
+                      [&](node_id r) { return r && works_channels_last(e_.at(r)) && e_.input(r, 0) == t; });
     }
 
-    void visit(int i) {
+    void visit(node_id i) {
         node n = e_.at(i);
         const layout_support h = support_of(n);
         const std::vector<std::size_t> images = images_of(n);
         const bool some_are_last = std::any_of(
-            images.begin(), images.end(), [&](std::size_t k) { return at(n.inputs[k]).is_channels_last; });
-        if (h == layout_support::chooses && is_image(n.outputs[0]) &&
-            (some_are_last || feeds_images(n.outputs[0])))
-            at(n.outputs[0]).is_channels_last = true;
+            images.begin(), images.end(), [&](std::size_t k) { return at(input_of(n, k)).is_channels_last; });
+        if (h == layout_support::chooses && is_image(output_of(n)) &&
+            (some_are_last || feeds_images(output_of(n))))
+            at(output_of(n)).is_channels_last = true;
         if (h == layout_support::chooses || h == layout_support::converts)
             return;
         const bool makes_last = works_channels_last(n) || (h == layout_support::follows && some_are_last);
         for (const std::size_t k : images) {
             const bool is_weights = k > 0 && works_channels_last(n); // computed ones
-            if (at(n.inputs[k]).is_channels_last != (makes_last && !is_weights) && !reads_any_layout(n, k))
-                n.inputs[k] = converted(n.inputs[k], i);
+            if (at(input_of(n, k)).is_channels_last != (makes_last && !is_weights) && !reads_any_layout(n, k))
+                n.inputs[k] = converted(input_of(n, k), i);
         }
-        if (makes_last && is_image(n.outputs[0]))
-            at(n.outputs[0]).is_channels_last = true;
+        if (makes_last && is_image(output_of(n)))
+            at(output_of(n)).is_channels_last = true;
         if (n.inputs != e_.at(i).inputs)
             e_.replace(i, std::move(n));
     }
 
     bool reads_any_layout(const node &n, std::size_t k) const {
-        return k == 0 && support_of(n) == layout_support::gathers && at(n.inputs[k]).dims[1] <= few_channels;
+        return k == 0 && support_of(n) == layout_support::gathers &&
+               at(input_of(n, k)).dims[1] <= few_channels;
     }
 
-    int other_layout(int t) {
+    tensor_id other_layout(tensor_id t) {
         tensor copy = at(t);
         copy.is_channels_last = !copy.is_channels_last;
         return e_.add_tensor(std::move(copy));
     }
 
     /// `t` in its other layout, copied once before its first reader.
-    int converted(int t, int reader) {
-        const auto [copy, is_new] = copies_.emplace(t, -1);
+    tensor_id converted(tensor_id t, node_id reader) {
+        const auto [copy, is_new] = copies_.try_emplace(t);
         if (is_new) {
             copy->second = other_layout(t);
             e_.insert_before(reader, {layout_operator, {t}, {copy->second}, {}});
@@ -118,25 +118,26 @@ private:
     }
 
     /// An output of the network: its writer makes a copy in the other layout.
-    void deliver(int t) {
-        const int writer = e_.producer(t), inside = other_layout(t);
+    void deliver(tensor_id t) {
+        const node_id writer = e_.producer(t);
+        const tensor_id inside = other_layout(t);
         at(inside).is_channels_last = true;
         at(t).is_channels_last = false;
-        for (const int reader : std::vector<int>(e_.consumers(t)))
-            if (reader >= 0) {
+        for (const node_id reader : std::vector<node_id>(e_.consumers(t)))
+            if (reader) {
                 node n = e_.at(reader);
-                std::replace(n.inputs.begin(), n.inputs.end(), t, inside);
+                model::replace(n.inputs, t, inside);
                 e_.replace(reader, std::move(n));
             }
         node n = e_.at(writer);
-        std::replace(n.outputs.begin(), n.outputs.end(), t, inside);
+        model::replace(n.outputs, t, inside);
         e_.replace(writer, std::move(n));
         e_.insert_after(writer, {layout_operator, {inside}, {t}, {}});
     }
 
     const graph &g_;
     graph_editor e_;
-    std::map<int, int> copies_;
+    std::map<tensor_id, tensor_id> copies_;
 };
 
 } // namespace

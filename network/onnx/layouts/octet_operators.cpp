@@ -23,13 +23,13 @@ namespace {
 
 /// BiasGelu and FastGelu are sums and Gelu.
 void split_gelu(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         const bool is_fast = g.is(i, "FastGelu");
         if (!is_fast && !g.is(i, "BiasGelu"))
             return;
-        int x = g.input(i, 0);
-        if (const int bias = g.input(i, 1); bias >= 0) {
-            const int sum = g.add_like(g.output(i));
+        tensor_id x = g.input(i, 0);
+        if (const tensor_id bias = g.input(i, 1); bias) {
+            const tensor_id sum = g.add_like(g.output(i));
             g.insert_before(i, {"Add", {x, bias}, {sum}, {}});
             x = sum;
         }
@@ -61,7 +61,7 @@ void split_attention(graph &g) {
 
 /// Products that others are fused to.
 void split_products(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         ort::split_choice(g, i);
         ort::split_scale_of_zero(g, i);
         ort::split_activation(g, i);
@@ -75,15 +75,15 @@ void split_products(ort_graph &g) {
 /// The largest code is that of the largest number, the smallest that of the smallest, and operators of
 /// numbers exist.
 void widen_codes(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         const bool is_index = g.is(i, "ArgMax");
-        const int x = g.input(i, 0);
+        const tensor_id x = g.input(i, 0);
         if ((!is_index && !g.is(i, "ReduceMax") && !g.is(i, "ReduceMin")) || !is_code(g.type(x)))
             return;
         constexpr std::int64_t as_f32 = 1, as_u8 = 2, as_s8 = 3;
         tensor wide = g.tensor_at(x);
         wide.type = data_type::f32;
-        const int numbers = g.add_tensor(wide);
+        const tensor_id numbers = g.add_tensor(wide);
         g.insert_before(i, {"Cast", {x}, {numbers}, {{"to", as_f32}}});
         node n = g.at(i);
         n.inputs[0] = numbers;
@@ -91,7 +91,7 @@ void widen_codes(ort_graph &g) {
             return g.replace(i, std::move(n));
         wide.dims = g.dims(g.output(i));
         n.outputs = {g.add_tensor(wide)};
-        const int extreme = n.outputs[0];
+        const tensor_id extreme = output_of(n);
         g.insert_before(i, std::move(n));
         g.become(i, node{"Cast", {extreme}, {}, {{"to", g.type(x) == data_type::u8 ? as_u8 : as_s8}}});
     });
@@ -99,9 +99,10 @@ void widen_codes(ort_graph &g) {
 
 /// x * hard_sigmoid(x) was a HardSwish in most files.
 void fuse_hard_swish(ort_graph &g) {
-    g.for_each("HardSigmoid", [&](int i) {
-        const int x = g.input(i, 0), product = g.reader(g.output(i), "Mul");
-        if (product < 0 || g.other(product, g.output(i)) != x || g.attribute(i, "alpha", 0.2f) != 1.f / 6.f ||
+    g.for_each("HardSigmoid", [&](node_id i) {
+        const tensor_id x = g.input(i, 0);
+        const node_id product = g.reader(g.output(i), "Mul");
+        if (!product || g.other(product, g.output(i)) != x || g.attribute(i, "alpha", 0.2f) != 1.f / 6.f ||
             g.attribute(i, "beta", 0.5f) != 0.5f)
             return;
         g.become(product, "HardSwish", {x});
@@ -111,13 +112,13 @@ void fuse_hard_swish(ort_graph &g) {
 
 /// A Gemm between two Reshapes is a product of any dimensions and a row.
 void fuse_reshaped_gemm(ort_graph &g) {
-    g.for_each("Gemm", [&](int i) {
-        const int before = g.writer(g.input(i, 0), "Reshape"), behind = g.reader(g.output(i), "Reshape");
-        if (before < 0 || behind < 0 || !g.at(i).attributes.empty() || has_marks(g.at(i)) ||
-            g.input(i, 2) < 0 || g.only_consumer(g.input(i, 0)) != i ||
+    g.for_each("Gemm", [&](node_id i) {
+        const node_id before = g.writer(g.input(i, 0), "Reshape"), behind = g.reader(g.output(i), "Reshape");
+        if (!before || !behind || !g.at(i).attributes.empty() || has_marks(g.at(i)) || !g.input(i, 2) ||
+            g.only_consumer(g.input(i, 0)) != i ||
             g.dims(g.input(i, 2)) != memory::dims{g.dims(g.output(i)).back()})
             return;
-        const int a = g.input(before, 0);
+        const tensor_id a = g.input(before, 0);
         memory::dims dims = g.dims(a);
         if (dims.size() < 3 || g.dims(g.input(i, 0)).back() != dims.back())
             return;
@@ -133,14 +134,14 @@ void fuse_reshaped_gemm(ort_graph &g) {
 /// Selu is gamma x above zero, else (gamma alpha) (e^x - 1), +0 for both zeros: Elu without -0, and a slope
 /// for what is positive.
 void split_selu(ort_graph &g) {
-    g.for_each("Selu", [&](int i) {
+    g.for_each("Selu", [&](node_id i) {
         constexpr float usual_alpha = 1.67326319217681884765625f, usual_gamma = 1.05070102214813232421875f;
         const float alpha = g.attribute(i, "alpha", usual_alpha),
                     gamma = g.attribute(i, "gamma", usual_gamma);
-        const int x = g.input(i, 0), slope = g.add_floats("gamma", {}, {gamma}),
-                  zero = g.add_floats("zero", {}, {0.f});
-        const int elu = g.add_like(x), summed = g.add_like(x), negative = g.add_like(x),
-                  sloped = g.add_like(x);
+        const tensor_id x = g.input(i, 0), slope = g.add_floats("gamma", {}, {gamma}),
+                        zero = g.add_floats("zero", {}, {0.f});
+        const tensor_id elu = g.add_like(x), summed = g.add_like(x), negative = g.add_like(x),
+                        sloped = g.add_like(x);
         g.insert_before(i, {"Elu", {x}, {elu}, {{"alpha", gamma * alpha}}});
         g.insert_before(i, {"Add", {elu, zero}, {summed}, {}});
         g.insert_before(i, {"Neg", {summed}, {negative}, {}});
@@ -151,7 +152,7 @@ void split_selu(ort_graph &g) {
 
 /// A LeakyRelu whose slope is 0 keeps -0; the primitive is a Relu then.
 void split_flat_leaky_relu(ort_graph &g) {
-    g.for_each("LeakyRelu", [&](int i) {
+    g.for_each("LeakyRelu", [&](node_id i) {
         constexpr float usual_alpha = 0.01f;
         if (g.is_float(g.input(i, 0)) && g.attribute(i, "alpha", usual_alpha) == 0.f)
             g.become(i, "PRelu", {g.input(i, 0), g.add_floats("slope", {}, {0.f})});
@@ -160,12 +161,12 @@ void split_flat_leaky_relu(ort_graph &g) {
 
 /// Gemm's sums begin with beta times C.
 void scale_summand(ort_graph &g) {
-    g.for_each("Gemm", [&](int i) {
-        const int c = g.input(i, 2);
+    g.for_each("Gemm", [&](node_id i) {
+        const tensor_id c = g.input(i, 2);
         const float beta = g.attribute(i, "beta", 1.f);
-        if (c < 0 || beta == 1.f || beta == 0.f)
+        if (!c || beta == 1.f || beta == 0.f)
             return;
-        const int scaled = g.add_like(c);
+        const tensor_id scaled = g.add_like(c);
         g.insert_before(i, {"Mul", {c, g.add_floats("beta", {}, {beta})}, {scaled}, {}});
         g.set_input(i, 2, scaled);
         g.set_attribute(i, "beta", 1.f);
@@ -177,8 +178,8 @@ void scale_summand(ort_graph &g) {
 
 /// One DequantizeLinear for all readers again.
 void share_dequantized(ort_graph &g) {
-    std::map<std::tuple<std::vector<int>, std::map<std::string, attribute>>, int> first;
-    g.for_each("DequantizeLinear", [&](int i) {
+    std::map<std::tuple<tensor_numbers, std::map<std::string, attribute>>, node_id> first;
+    g.for_each("DequantizeLinear", [&](node_id i) {
         const auto [found, is_new] = first.emplace(std::make_tuple(g.at(i).inputs, g.at(i).attributes), i);
         if (is_new || g.is_graph_output(g.output(i)))
             return;
@@ -191,29 +192,30 @@ void share_dequantized(ort_graph &g) {
 bool pads_with_codes(const ort_graph &g, const node &n) {
     if (attribute_or<std::string>(n, "mode", "constant") != "constant")
         return true; // with elements, whatever the value
-    if (n.inputs.size() < 3 || n.inputs[2] < 0)
+    if (!input_of(n, 2))
         return n.attributes.count("value") == 0;
-    return g.number(n.inputs[2]) == 0.f;
+    return g.number(input_of(n, 2)) == 0.f;
 }
 
 /// DequantizeLinear, Move  ->  Move, DequantizeLinear.
 void move_codes_down(ort_graph &g) {
-    for (int i = 0; i < g.count(); i++) { // also what is inserted
+    for (std::size_t k = 0; k < g.node_count(); k++) { // also what is inserted
+        const node_id i(k);
         if (g.is_removed(i) || g.at(i).outputs.size() != 1 || g.facts(i).moves == code_move::none ||
             (g.facts(i).pads && !pads_with_codes(g, g.at(i))))
             continue;
         const auto q = g.activation(g.input(i, 0));
         if (!q)
             continue;
-        const int real = g.output(i), zero_point = g.zero_point_tensor(*q);
+        const tensor_id real = g.output(i), zero_point = g.zero_point_tensor(*q);
         tensor moved = g.tensor_at(real);
         moved.type = g.type(q->codes);
-        const int codes = g.add_tensor(std::move(moved));
+        const tensor_id codes = g.add_tensor(std::move(moved));
         node n = g.at(i);
         n.inputs[0] = q->codes;
         n.outputs = {codes};
         if (g.facts(i).pads) {
-            n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 3), -1);
+            n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 3), tensor_id());
             n.inputs[2] = zero_point;
         }
         g.replace(i, std::move(n));
@@ -231,37 +233,36 @@ bool is_matrix_product(const graph &g, const node &n) {
 /// Runtime computes it with each run, and adds in another order. So do convolutions whose file names an
 /// absent bias, and what normalizes their images.
 void compute_constants(graph &g, const evaluator &evaluate) {
-    const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
+    const auto at = [&](tensor_id t) -> tensor & { return tensor_at(g, t); };
     std::vector<node> kept;
-    std::set<int> dequantized;
+    std::set<tensor_id> dequantized;
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         if (std::exchange(g.tensors[t].is_variable, false) && g.tensors[t].is_constant)
-            dequantized.insert(static_cast<int>(t));
+            dequantized.emplace(t);
     for (node &n : g.nodes) {
         const bool has_dequantized =
-            std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return dequantized.count(t) != 0; });
-        const bool is_computed = n.inputs.empty() || n.inputs[0] < 0 || n.outputs.size() != 1 ||
-                                 std::any_of(n.inputs.begin(), n.inputs.end(),
-                                             [&](int t) { return t >= 0 && !at(t).is_constant; }) ||
-                                 element_count(at(n.inputs[0]).dims) == 0 || !facts_of(g, n).lower;
+            any_of(inputs_of(n), [&](tensor_id t) { return dequantized.count(t) != 0; });
+        const bool is_computed = !input_of(n, 0) || n.outputs.size() != 1 ||
+                                 any_of(inputs_of(n), [&](tensor_id t) { return t && !at(t).is_constant; }) ||
+                                 element_count(at(input_of(n, 0)).dims) == 0 || !facts_of(g, n).lower;
         if (is_computed) {
             const bool has_bias = n.op == "Conv" && n.inputs.size() > 2,
                        names_no_bias = n.op == "Conv" && marks_of(n).absent_inputs != 0;
             if ((n.op == "Conv" || n.op == "ConvTranspose" || is_matrix_product(g, n)) &&
                 n.inputs.size() > 1 &&
-                (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0) ||
-                 names_no_bias))
+                (dequantized.count(input_of(n, 1)) != 0 ||
+                 (has_bias && dequantized.count(input_of(n, 2)) != 0) || names_no_bias))
                 set_mark(n, &node_marks::has_dequantized, true);
             if (n.op == "BatchNormalization" && has_dequantized)
                 set_mark(n, &node_marks::has_dequantized, true);
             kept.push_back(std::move(n));
             continue;
         }
-        tensor &y = at(n.outputs[0]);
-        y.data = evaluate(g, n, 0, at(n.inputs[0]).data, {});
+        tensor &y = at(output_of(n));
+        y.data = evaluate(g, n, 0, at(input_of(n, 0)).data, {});
         y.is_constant = true;
         if (n.op == "DequantizeLinear" || has_dequantized)
-            dequantized.insert(n.outputs[0]);
+            dequantized.insert(output_of(n));
     }
     g.nodes = std::move(kept);
 }
@@ -269,20 +270,22 @@ void compute_constants(graph &g, const evaluator &evaluate) {
 /// Other convolutions with a bias, of images of two dimensions, begin with what is added to them
 /// (ConvAddActivationFusion).
 void begin_with_summands(ort_graph &g) {
-    g.for_each("Conv", [&](int i) {
-        const int y = g.output(i), sum = g.reader(y, "Add"), z = sum < 0 ? -1 : g.other(sum, y);
-        if (sum < 0 || z == y || g.input(i, 2) < 0 || g.rank(y) != 4 || g.rank(z) != 4 ||
+    g.for_each("Conv", [&](node_id i) {
+        const tensor_id y = g.output(i);
+        const node_id sum = g.reader(y, "Add");
+        const tensor_id z = g.other(sum, y);
+        if (!sum || z == y || !g.input(i, 2) || g.rank(y) != 4 || g.rank(z) != 4 ||
             computes_in_blocks(g.get_graph(), g.at(i)))
             return;
         for (std::size_t d = 0; d < 4; d++)
             if (!g.are_equal(y, d, z, d))
                 return;
-        const int other = g.writer(z, "Conv"); // of two the first
-        if (other >= 0 && other < i && g.only_consumer(z) == sum && g.input(other, 2) >= 0)
+        const node_id other = g.writer(z, "Conv"); // of two the first
+        if (other && other < i && g.only_consumer(z) == sum && g.input(other, 2))
             return;
         node n = g.at(i);
         n.op = "ConvAdd";
-        n.inputs.resize(3, -1);
+        n.inputs.resize(3, tensor_id());
         n.inputs.push_back(z);
         g.remove(i);
         g.become(sum, std::move(n));
@@ -291,7 +294,7 @@ void begin_with_summands(ort_graph &g) {
 
 /// DequantizeLinear and QuantizeLinear with equal parameters that have come together.
 void cancel_moved_pairs(ort_graph &g) {
-    g.for_each("QuantizeLinear", [&](int q) {
+    g.for_each("QuantizeLinear", [&](node_id q) {
         const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;
         if (x && g.are_equal(*x, g.written(q)))
             g.become(q, "Identity", {x->codes});
@@ -318,8 +321,7 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 
 void note_single_rows(graph &g) {
     for (node &n : g.nodes)
-        if (is_matrix_product(g, n) && n.inputs.size() > 1 && n.inputs[1] >= 0 &&
-            !is_packed_ahead(n, g.tensors[static_cast<std::size_t>(n.inputs[1])]))
+        if (is_matrix_product(g, n) && input_of(n, 1) && !is_packed_ahead(n, tensor_at(g, input_of(n, 1))))
             set_mark(n, &node_marks::sums_rows_alone, true);
 }
 

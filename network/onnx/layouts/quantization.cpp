@@ -19,45 +19,43 @@ public:
             note_inputs(n);
         for (const node &n : g_.nodes) // moved codes, down and then up again
             if (moves(n))
-                copy(n.inputs[0], n.outputs[0]);
+                copy(input_of(n, 0), output_of(n));
         for (auto n = g_.nodes.rbegin(); n != g_.nodes.rend(); ++n)
             if (moves(*n))
-                copy(n->outputs[0], n->inputs[0]);
+                copy(output_of(*n), input_of(*n, 0));
     }
 
 private:
     const operator_facts &facts_of_node(const node &n) const { return facts_of(g_, n); }
-    tensor &at(int t) { return g_.tensors[static_cast<std::size_t>(t)]; }
-    int input(const node &n, std::size_t i) const { return i < n.inputs.size() ? n.inputs[i] : -1; }
+    tensor &at(tensor_id t) { return tensor_at(g_, t); }
 
     bool moves(const node &n) const {
-        return facts_of_node(n).moves != code_move::none && !n.inputs.empty() && n.inputs[0] >= 0 &&
-               n.outputs.size() == 1;
+        return facts_of_node(n).moves != code_move::none && input_of(n, 0) && n.outputs.size() == 1;
     }
 
     void note_output(const node &n) {
         const std::size_t scale = facts_of_node(n).scaled.dst_scale;
         if (scale != scaled_operands::none && !n.outputs.empty())
-            note(n.outputs[0], input(n, scale), input(n, scale + 1));
+            note(output_of(n), input_of(n, scale), input_of(n, scale + 1));
     }
 
     void note_inputs(const node &n) {
         const scaled_operands &scaled = facts_of_node(n).scaled;
         for (std::size_t k = 0; k < scaled.count && scaled.first + 3 * k < n.inputs.size(); k++) {
             const std::size_t i = scaled.first + 3 * k;
-            note(input(n, i), input(n, i + 1), input(n, i + 2));
+            note(input_of(n, i), input_of(n, i + 1), input_of(n, i + 2));
         }
     }
 
     /// One constant scale, and a zero point or none.
-    void note(int codes, int scale, int zero_point) {
-        if (codes < 0 || scale < 0 || !is_code(at(codes).type) || at(codes).quant.is_set())
+    void note(tensor_id codes, tensor_id scale, tensor_id zero_point) {
+        if (!codes || !scale || !is_code(at(codes).type) || at(codes).quant.is_set())
             return;
         const tensor &s = at(scale);
         if (!s.is_constant || s.type != data_type::f32 || s.data.size() != sizeof(float))
             return;
         std::int32_t offset = 0;
-        if (zero_point >= 0) {
+        if (zero_point) {
             const tensor &z = at(zero_point);
             if (!z.is_constant || z.type != at(codes).type || z.data.size() != 1)
                 return;
@@ -66,7 +64,7 @@ private:
         at(codes).quant = {values_of<float>(s), {offset}, 0};
     }
 
-    void copy(int from, int to) {
+    void copy(tensor_id from, tensor_id to) {
         if (at(from).quant.is_set() && !at(to).quant.is_set() && is_code(at(to).type))
             at(to).quant = at(from).quant;
     }

@@ -110,7 +110,7 @@ void need_equal_dims(const tensor &x, const tensor &y) {
 void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed) {
     const node &n = l.get_node();
     for (std::size_t i = 1; i < n.outputs.size(); i++)
-        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(l.get_graph(), n.outputs[i]))
+        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(l.get_graph(), output_of(n, i)))
             refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
 }
 

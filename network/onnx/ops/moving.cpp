@@ -238,9 +238,7 @@ constexpr row view_row(const char *name, input_counts inputs, row::shape_functio
 
 /// Pad of the codes of 0 of a QLinearConv behind it.
 std::optional<image_padding> appended_zeros(const graph &g, const node &pad, const node &conv) {
-    const auto code = [&](const node &n) {
-        return n.inputs.size() > 2 && n.inputs[2] >= 0 ? constant_code(g, n.inputs[2]) : 0;
-    };
+    const auto code = [&](const node &n) { return input_of(n, 2) ? constant_code(g, input_of(n, 2)) : 0; };
     const std::optional<std::int32_t> zero_point = code(conv);
     if (!zero_point || code(pad) != zero_point ||
         attribute_or<std::string>(pad, "mode", "constant") != "constant")

@@ -234,7 +234,7 @@ template <bool is_simplified> std::unique_ptr<step> lower_skip_layer_normalizati
     sums.add(binary::primitive_desc({algorithm::binary_add, md, skip_md, md}, attr, l.get_engine()), args);
     std::optional<buffer> means;
     if (!is_simplified && l.get_node().outputs.size() > means_output &&
-        is_read(l.get_graph(), l.get_node().outputs[means_output])) {
+        is_read(l.get_graph(), output_of(l.get_node(), means_output))) {
         if (element_count(l.output(means_output, {data_type::f32}).dims) * n != element_count(x.dims))
             refuse("output 1 is not one number for each row of " + to_text(x.dims));
         means = l.output_buffer(means_output);

@@ -468,7 +468,7 @@ bool resize_keeps_rows(const node_rows &o) {
 
 /// Sizes that keep the aspect ratio of images and batch.
 bool resizes_batch(const graph &g, const node &n) {
-    const auto rank = g.tensors[static_cast<std::size_t>(n.inputs[0])].dims.size();
+    const auto rank = tensor_at(g, input_of(n, 0)).dims.size();
     return marks_of(n).aspect_factor &&
            place_of_batch(attribute_or(n, "axes", std::vector<std::int64_t>()), rank).has_value();
 }

@@ -26,9 +26,9 @@ public:
     /// Attention of floats: x, weights of q, k and v side by side, bias, mask, past, what is added to scores.
     void of_floats() {
         refuse_beyond(6, 2);
-        if (input(2) < 0)
+        if (!input(2))
             refuse("no bias");
-        const int sum = between("projections");
+        const tensor_id sum = between("projections");
         add({"MatMulAdd", {input(0), input(1), input(2)}, {sum}, {}});
         attend_to_projections(sum, {input(3), input(5)}, input(4));
     }
@@ -36,26 +36,26 @@ public:
     /// Attention of codes: x, weights, bias, scales of both, mask, zero points of both, past.
     void of_codes() {
         refuse_beyond(9, 2);
-        const int sum = between("projections");
+        const tensor_id sum = between("projections");
         add({"MatMulIntegerToFloat",
              {input(0), input(1), input(3), input(4), input(6), input(7), input(2)},
              {sum},
              {}});
-        attend_to_projections(sum, {input(5), -1}, input(8));
+        attend_to_projections(sum, {input(5), {}}, input(8));
     }
 
     /// MultiHeadAttention: q, k, v, bias of all three, mask, what is added to scores, past keys and values.
     /// Without all of the latter, shares are not divided by their sum before they choose.
     void of_several() {
         refuse_beyond(8, 3);
-        const bool are_heads = g_.tensors[at(input(1))].dims.size() == 4,
-                   has_past = input(6) >= 0 || input(7) >= 0, has_present = output(1) >= 0 || output(2) >= 0;
-        if (has_past && (input(6) < 0 || input(7) < 0 || output(1) < 0 || output(2) < 0))
+        const bool are_heads = tensor_at(g_, input(1)).dims.size() == 4, has_past = input(6) || input(7),
+                   has_present = output(1) || output(2);
+        if (has_past && (!input(6) || !input(7) || !output(1) || !output(2)))
             refuse("past keys or values without the others, or without both outputs of what is present");
         if (are_heads && has_past)
             refuse("past keys before keys that are split to heads");
-        int q = input(0), k = input(1), v = input(2);
-        if (input(3) >= 0)
+        tensor_id q = input(0), k = input(1), v = input(2);
+        if (input(3))
             add_bias(q, k, v, are_heads);
         q = split_heads(q, {0, 2, 1, 3});
         const bool keeps_rows = are_heads || has_present;
@@ -71,44 +71,41 @@ public:
             hand_out(v, output(2));
         }
         const scores_operands others = {input(4), input(5)};
-        const bool is_plain =
-            !is_causal() && others.mask < 0 && others.summand < 0 && !has_present && !are_heads;
-        const std::int64_t width = g_.tensors[at(input(0))].dims[2] / heads_;
+        const bool is_plain = !is_causal() && !others.mask && !others.summand && !has_present && !are_heads;
+        const std::int64_t width = tensor_at(g_, input(0)).dims[2] / heads_;
         attend(q, k, keeps_rows, v, alpha_of(width), others, is_plain);
     }
 
 private:
     struct scores_operands {
-        int mask, summand; ///< -1: none
+        tensor_id mask, summand;
     };
 
     void refuse_beyond(std::size_t inputs, std::size_t outputs) const {
         for (std::size_t i = inputs; i < whole_.inputs.size(); i++)
-            if (input(i) >= 0)
+            if (input(i))
                 refuse("input " + std::to_string(i));
         for (std::size_t i = outputs; i < whole_.outputs.size(); i++)
-            if (output(i) >= 0)
+            if (output(i))
                 refuse("output " + std::to_string(i));
     }
-    using node_parts::output;
-    int output(std::size_t i) const { return i < whole_.outputs.size() ? whole_.outputs[i] : -1; }
     bool is_causal() const { return attribute_or<std::int64_t>(whole_, "unidirectional", 0) == 1; }
     float alpha_of(std::int64_t width_of_head) const {
         const float scale = attribute_or(whole_, "scale", 0.f);
         return scale != 0.f ? scale : 1.f / std::sqrt(static_cast<float>(width_of_head));
     }
 
-    void attend_to_projections(int projections, const scores_operands &others, int past) {
+    void attend_to_projections(tensor_id projections, const scores_operands &others, tensor_id past) {
         const numbers widths = widths_of_projections();
-        const bool has_present = output(1) >= 0;
-        if (past >= 0 && (!has_present || widths[2] != widths[0]))
+        const bool has_present = output(1).has_value();
+        if (past && (!has_present || widths[2] != widths[0]))
             refuse("input 'past' without output 1, or with values of another width than keys");
-        int q = between("q"), k = between("k"), v = between("v");
+        tensor_id q = between("q"), k = between("k"), v = between("v");
         add({"Split", {projections}, {q, k, v}, {{"axis", std::int64_t{-1}}, {"split", widths}}});
         q = split_heads(q, {0, 2, 1, 3});
         k = split_heads(k, has_present ? numbers{0, 2, 1, 3} : numbers{0, 2, 3, 1});
         v = split_heads(v, {0, 2, 1, 3});
-        if (past >= 0) {
+        if (past) {
             k = joined({part(past, 0), k}, 2);
             v = joined({part(past, 1), v}, 2);
         }
@@ -119,9 +116,9 @@ private:
 
     /// Of q, k and v.
     numbers widths_of_projections() const {
-        if (input(1) < 0)
+        if (!input(1))
             refuse("no weights");
-        const tensor &weights = g_.tensors[at(input(1))];
+        const tensor &weights = tensor_at(g_, input(1));
         if (!weights.is_constant)
             refuse("input 1, the weights, is computed, allowed is a constant");
         const std::int64_t all = weights.dims.size() == 2 ? weights.dims[1] : 0;
@@ -140,37 +137,37 @@ private:
     }
 
     /// Keys and values that are split to heads get none.
-    void add_bias(int &q, int &k, int &v, bool are_heads) {
-        const std::int64_t width = g_.tensors[at(q)].dims[2],
-                           all = element_count(g_.tensors[at(input(3))].dims);
+    void add_bias(tensor_id &q, tensor_id &k, tensor_id &v, bool are_heads) {
+        const std::int64_t width = tensor_at(g_, q).dims[2],
+                           all = element_count(tensor_at(g_, input(3)).dims);
         if (all < 2 * width)
             refuse("input 3, the bias, has " + std::to_string(all) +
                    " elements, allowed: those of q, k and v");
-        int parts[] = {between("bias of q"), between("bias of k"), between("bias of v")};
+        const tensor_id parts[] = {between("bias of q"), between("bias of k"), between("bias of v")};
         add({"Split",
              {input(3)},
              {parts[0], parts[1], parts[2]},
              {{"axis", std::int64_t{0}}, {"split", numbers{width, width, all - 2 * width}}}});
-        int *const operands[] = {&q, &k, &v};
+        tensor_id *const operands[] = {&q, &k, &v};
         for (std::size_t i = 0; i < (are_heads ? 1 : 3); i++) {
-            const int sum = between("biased");
+            const tensor_id sum = between("biased");
             add({"Add", {*operands[i], parts[i]}, {sum}, {}});
             *operands[i] = sum;
         }
     }
 
     /// softmax(alpha q k + summand + mask) v for each head. Keys are rows, or columns.
-    void attend(int q, int k, bool are_rows, int v, float alpha, const scores_operands &others,
-                bool divides_last) {
-        int scores = between("scores");
+    void attend(tensor_id q, tensor_id k, bool are_rows, tensor_id v, float alpha,
+                const scores_operands &others, bool divides_last) {
+        tensor_id scores = between("scores");
         node product{"FusedMatMul", {q, k}, {scores}, {{"alpha", alpha}}};
         if (are_rows)
             product.attributes["transB"] = std::int64_t{1};
         add(std::move(product));
-        if (others.summand >= 0)
+        if (others.summand)
             scores = sum(scores, others.summand);
-        if (others.mask >= 0 || is_causal()) {
-            const int penalty = between("penalty");
+        if (others.mask || is_causal()) {
+            const tensor_id penalty = between("penalty");
             add({"AttentionMask",
                  {others.mask, scores},
                  {penalty},
@@ -178,10 +175,10 @@ private:
                   {"unidirectional", std::int64_t{is_causal()}}}});
             scores = sum(scores, penalty);
         }
-        const int shares = between("shares"), sums = between("sums"), heads = between("joined");
-        int chosen = sums;
+        const tensor_id shares = between("shares"), sums = between("sums"), heads = between("joined");
+        tensor_id chosen = sums;
         if (divides_last) {
-            const int totals = between("totals");
+            const tensor_id totals = between("totals");
             chosen = between("chosen");
             add({"Exponentials", {scores}, {shares, totals}, {{"axis", std::int64_t{-1}}}});
             add({"MatMul", {shares, v}, {sums}, {}});
@@ -191,51 +188,51 @@ private:
             add({"MatMul", {shares, v}, {sums}, {}});
         }
         add({"Transpose", {chosen}, {heads}, {{"perm", numbers{0, 2, 1, 3}}}});
-        add({"Reshape", {heads, constant({0, 0, -1})}, output(), {}});
+        add({"Reshape", {heads, constant({0, 0, -1})}, {output()}, {}});
     }
 
-    int sum(int a, int b) {
-        const int y = between("masked");
+    tensor_id sum(tensor_id a, tensor_id b) {
+        const tensor_id y = between("masked");
         add({"Add", {a, b}, {y}, {}});
         return y;
     }
-    int split_heads(int t, numbers permutation) {
-        const int split = between("split"), moved = between("heads");
+    tensor_id split_heads(tensor_id t, numbers permutation) {
+        const tensor_id split = between("split"), moved = between("heads");
         add({"Reshape", {t, constant({0, 0, heads_, -1})}, {split}, {}});
         add({"Transpose", {split}, {moved}, {{"perm", std::move(permutation)}}});
         return moved;
     }
     /// One after the other, into a tensor of the whole if there is one.
-    int joined(std::vector<int> parts, std::int64_t axis, int y = -1) {
-        if (y < 0)
+    tensor_id joined(tensor_numbers parts, std::int64_t axis, tensor_id y = {}) {
+        if (!y)
             y = between("with past");
         add({"Concat", std::move(parts), {y}, {{"axis", axis}}});
         return y;
     }
-    void hand_out(int t, int y) {
-        if (y >= 0)
+    void hand_out(tensor_id t, tensor_id y) {
+        if (y)
             add({"Identity", {t}, {y}, {}});
     }
     /// Keys, or values, of both.
-    int part(int t, std::int64_t index) {
-        const int rows = between("rows"), y = between("past");
+    tensor_id part(tensor_id t, std::int64_t index) {
+        const tensor_id rows = between("rows"), y = between("past");
         add({"Slice", {t, constant({index}), constant({index + 1}), constant({0})}, {rows}, {}});
         add({"Squeeze", {rows}, {y}, {{"axes", numbers{0}}}});
         return y;
     }
-    int alone(int t) {
-        const int y = between("present");
+    tensor_id alone(tensor_id t) {
+        const tensor_id y = between("present");
         add({"Unsqueeze", {t}, {y}, {{"axes", numbers{0}}}});
         return y;
     }
 
-    int constant(const numbers &values) {
+    tensor_id constant(const numbers &values) {
         std::vector<std::uint8_t> bytes;
         for (const std::int64_t value : values)
             for (int shift = 0; shift < 32; shift += 8)
                 bytes.push_back(static_cast<std::uint8_t>(value >> shift));
-        const int t = between("shape");
-        tensor &c = g_.tensors[at(t)];
+        const tensor_id t = between("shape");
+        tensor &c = tensor_at(g_, t);
         c.type = data_type::s32;
         c.foreign_type.clear();
         c.dims = {static_cast<dim_t>(values.size())};

@@ -4,18 +4,16 @@
 
 namespace octet::model {
 
-int node_parts::between(const char *what) {
+tensor_id node_parts::between(const char *what) {
     tensor t;
-    t.name = g_.tensors[at(whole_.outputs[0])].name + " " + what;
+    t.name = tensor_at(g_, output()).name + " " + what;
     t.foreign_type = "unknown"; // until shapes are inferred
-    g_.tensors.push_back(std::move(t));
-    return static_cast<int>(g_.tensors.size() - 1);
+    return add_tensor(g_, std::move(t));
 }
 
 void node_parts::add(node n) {
     n.number = whole_.number;
-    while (!n.inputs.empty() && n.inputs.back() < 0)
-        n.inputs.pop_back();
+    model::drop_absent_at_end(n.inputs);
     parts_.push_back(std::move(n));
 }
 

@@ -15,12 +15,14 @@ public:
     std::vector<node> take_parts() { return std::move(parts_); }
 
 protected:
-    /// -1: the node has no such input.
-    int input(std::size_t i) const { return i < whole_.inputs.size() ? whole_.inputs[i] : -1; }
-    std::vector<int> output() const { return {whole_.outputs[0]}; }
+    /// None where the node has no such input or output.
+    ///@{
+    tensor_id input(std::size_t i) const { return input_of(whole_, i); }
+    tensor_id output(std::size_t i = 0) const { return output_of(whole_, i); }
+    ///@}
 
     /// A tensor between two parts, named after the output.
-    int between(const char *what);
+    tensor_id between(const char *what);
     /// The next part, under the number of the whole; absent inputs at the end are left out.
     void add(node n);
     /// Throws octet::error (unimplemented), which names the node.

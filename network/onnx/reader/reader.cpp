@@ -43,14 +43,13 @@ public:
             if (const auto found = tensors_.find(input.name()); found == tensors_.end())
                 g_.inputs.push_back(add_input(input));
             else // files before version 4 name all initialisers as inputs, later ones what may be given
-                g_.tensors[static_cast<std::size_t>(found->second)].is_variable =
-                    file_.model.ir_version() >= 4;
+                tensor_at(g_, found->second).is_variable = file_.model.ir_version() >= 4;
         for (const int i : order_of_nodes(source_))
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs", " name "));
         for (const format::ValueInfoProto &output : source_.output())
-            remember_type(g_.tensors[static_cast<std::size_t>(tensors_.at(output.name()))], output);
+            remember_type(tensor_at(g_, tensors_.at(output.name())), output);
         if (how_much == extent::everything)
             complete_onnx_graph(g_, is_wide_);
         if (how_much == extent::structure) {
@@ -88,23 +87,22 @@ private:
 
     static bool is_default_domain(const std::string &domain) { return domain.empty() || domain == "ai.onnx"; }
 
-    int add(tensor t, const std::string &name) {
-        g_.tensors.push_back(std::move(t));
-        const int index = static_cast<int>(g_.tensors.size() - 1);
+    tensor_id add(tensor t, const std::string &name) {
+        const tensor_id added = add_tensor(g_, std::move(t));
         is_wide_.resize(g_.tensors.size());
-        if (!tensors_.emplace(name, index).second)
+        if (!tensors_.emplace(name, added).second)
             refuse("two tensors have the name " + quoted(name));
-        return index;
+        return added;
     }
 
     void add_constant(const format::TensorProto &source, const shared_bytes *raw_data,
                       const std::string &name, const std::string &who) {
         tensor t = read_constant(source, raw_data, external_, who);
         t.name = printable(name);
-        const int index = add(std::move(t), name);
-        is_wide_[static_cast<std::size_t>(index)] = source.data_type() == format::TensorProto::INT64;
+        const tensor_id added = add(std::move(t), name);
+        is_wide_[added.index()] = source.data_type() == format::TensorProto::INT64;
         if (source.data_type() == format::TensorProto::DOUBLE)
-            doubles_.emplace(index, [this, source, raw = raw_data ? *raw_data : shared_bytes(),
+            doubles_.emplace(added, [this, source, raw = raw_data ? *raw_data : shared_bytes(),
                                      has_raw = raw_data != nullptr, who] {
                 return read_rounded_doubles(source, has_raw ? &raw : nullptr, external_, who);
             });
@@ -115,15 +113,14 @@ private:
         if (n.op != "Cast" || n.inputs.size() != 1 ||
             attribute_or(n, "to", std::int64_t{0}) != format::TensorProto::FLOAT)
             return;
-        const auto doubles = doubles_.find(n.inputs[0]);
+        const auto doubles = doubles_.find(input_of(n, 0));
         if (doubles == doubles_.end())
             return;
-        g_.tensors.push_back(doubles->second());
+        n.inputs[0] = add_tensor(g_, doubles->second());
         is_wide_.resize(g_.tensors.size());
-        n.inputs[0] = static_cast<int>(g_.tensors.size() - 1);
     }
 
-    int add_input(const format::ValueInfoProto &source) {
+    tensor_id add_input(const format::ValueInfoProto &source) {
         const std::string who = "input " + quoted(source.name());
         if (!source.type().has_tensor_type() || !source.type().tensor_type().has_shape())
             refuse(who + " is no tensor with dimensions");
@@ -131,10 +128,9 @@ private:
         t.name = printable(source.name());
         declare(t, source.type().tensor_type(), who);
         remember_type(t, source);
-        const int index = add(std::move(t), source.name());
-        is_wide_[static_cast<std::size_t>(index)] =
-            source.type().tensor_type().elem_type() == format::TensorProto::INT64;
-        return index;
+        const tensor_id added = add(std::move(t), source.name());
+        is_wide_[added.index()] = source.type().tensor_type().elem_type() == format::TensorProto::INT64;
+        return added;
     }
 
     /// For who shows inputs and outputs as the file declares them.
@@ -164,8 +160,8 @@ private:
     }
 
     bool sizes_are_known() const {
-        return std::none_of(g_.inputs.begin(), g_.inputs.end(), [&](int t) {
-            const memory::dims &dims = g_.tensors[static_cast<std::size_t>(t)].dims;
+        return none_of(inputs_of(g_), [&](tensor_id t) {
+            const memory::dims &dims = tensor_at(g_, t).dims;
             return std::count(dims.begin(), dims.end(), -1) != 0;
         });
     }
@@ -215,8 +211,8 @@ private:
     /// False if there are none.
     bool set_open_first_dimensions(dim_t size) {
         bool are_there = false;
-        for (const int t : g_.inputs) {
-            tensor &input = g_.tensors[static_cast<std::size_t>(t)];
+        for (const tensor_id t : inputs_of(g_)) {
+            tensor &input = tensor_at(g_, t);
             if (input.dim_names.empty() || input.dim_names.front().empty())
                 continue;
             input.dims.front() = size;
@@ -225,7 +221,7 @@ private:
         return are_there;
     }
 
-    int find(const std::string &name, const std::string &who, const char *what_it_does) const {
+    tensor_id find(const std::string &name, const std::string &who, const char *what_it_does) const {
         const auto found = tensors_.find(name);
         if (found == tensors_.end())
             refuse(who + what_it_does + quoted(name) +
@@ -242,12 +238,11 @@ private:
         if (n.op == "Constant")
             return add_constant_node(source, who);
         for (const std::string &name : source.input())
-            n.inputs.push_back(name.empty() ? -1 : find(name, who, " reads "));
-        int absent = 0;
-        for (; !n.inputs.empty() && n.inputs.back() < 0; absent++)
-            n.inputs.pop_back();
-        if (absent > 0)
-            set_mark(n, &node_marks::absent_inputs, absent);
+            n.inputs.push_back(name.empty() ? tensor_id() : find(name, who, " reads "));
+        const std::size_t listed = n.inputs.size();
+        drop_absent_at_end(n.inputs);
+        if (n.inputs.size() < listed)
+            set_mark(n, &node_marks::absent_inputs, static_cast<int>(listed - n.inputs.size()));
         int last = source.output_size(); // optional outputs at the end
         while (last > 0 && source.output(last - 1).empty())
             last--;
@@ -264,14 +259,12 @@ private:
         g_.nodes.push_back(std::move(n));
     }
 
-    int add_output(const std::string &name, const std::string &who) {
+    tensor_id add_output(const std::string &name, const std::string &who) {
         tensor t;
         t.name = printable(name);
         t.foreign_type = "unknown"; // until shapes are inferred
-        if (name.empty()) {         // left out, before others that are there
-            g_.tensors.push_back(std::move(t));
-            return static_cast<int>(g_.tensors.size() - 1);
-        }
+        if (name.empty())           // left out, before others that are there
+            return add_tensor(g_, std::move(t));
         if (tensors_.count(name) != 0)
             refuse(who + " writes " + quoted(name) + ", which is an input, an initialiser or written before");
         return add(std::move(t), name);
@@ -358,7 +351,7 @@ private:
         if (found == tensors_.end() || !value.type().has_tensor_type() ||
             !value.type().tensor_type().has_shape())
             return;
-        tensor &t = g_.tensors[static_cast<std::size_t>(found->second)];
+        tensor &t = tensor_at(g_, found->second);
         if (t.type == data_type::undef)
             declare(t, value.type().tensor_type(), "tensor " + quoted(value.name()));
     }
@@ -370,7 +363,7 @@ private:
         if (found == tensors_.end() || !value.type().has_tensor_type())
             return; // says something about nothing
         const format::TypeProto::Tensor &declared = value.type().tensor_type();
-        tensor &t = g_.tensors[static_cast<std::size_t>(found->second)];
+        tensor &t = tensor_at(g_, found->second);
         const data_type type = octet_type(declared.elem_type());
         if (declared.elem_type() != format::TensorProto::UNDEFINED && t.type != data_type::undef &&
             t.type != type && !t.is_constant)
@@ -393,9 +386,9 @@ private:
     const format::GraphProto &source_;
     external_files external_;
     std::int64_t opset_ = 0;
-    std::unordered_map<std::string, int> tensors_;
-    std::vector<bool> is_wide_;                      ///< inputs and constants: INT64, by tensor
-    std::map<int, std::function<tensor()>> doubles_; ///< constants, which these read as floats
+    std::unordered_map<std::string, tensor_id> tensors_;
+    std::vector<bool> is_wide_;                            ///< inputs and constants: INT64, by tensor
+    std::map<tensor_id, std::function<tensor()>> doubles_; ///< constants, which these read as floats
     graph g_;
 };
 

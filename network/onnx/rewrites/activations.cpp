@@ -10,44 +10,45 @@ namespace {
 
 constexpr std::int64_t gelu_opset = 20; ///< of the standard operator
 
-/// The operand x of a Mul or Add of x and the given value; -1: it is none.
-int scaled_by(const ort_graph &g, int i, double value) {
-    for (std::size_t k = 0; i >= 0 && k < 2; k++)
+/// The operand x of a Mul or Add of x and the given value; none of another node.
+tensor_id scaled_by(const ort_graph &g, node_id i, double value) {
+    for (std::size_t k = 0; i && k < 2; k++)
         if (g.is_value(g.input(i, k), value))
             return g.input(i, 1 - k);
-    return -1;
+    return {};
 }
 
 /// x * 1/2 * (1 + erf(x / sqrt(2))), from the quotient on.
-void form_gelu(ort_graph &g, int quotient) {
-    const int x = g.input(quotient, 0), divisor = g.input(quotient, 1);
+void form_gelu(ort_graph &g, node_id quotient) {
+    const tensor_id x = g.input(quotient, 0), divisor = g.input(quotient, 1);
     constexpr double approximate_root = 1.4142099618911743;
     if (!g.is_float(x) || !(g.is_value(divisor, std::sqrt(2.)) || g.is_value(divisor, approximate_root)))
         return;
-    const int erf = g.reader(g.output(quotient), "Erf"), sum = erf < 0 ? -1 : g.reader(g.output(erf), "Add");
-    if (sum < 0 || scaled_by(g, sum, 1.) != g.output(erf))
+    const node_id erf = g.reader(g.output(quotient), "Erf"), sum = g.reader(g.output(erf), "Add");
+    if (!sum || scaled_by(g, sum, 1.) != g.output(erf))
         return;
-    const int product = g.reader(g.output(sum), "Mul");
-    if (product < 0)
+    const node_id product = g.reader(g.output(sum), "Mul");
+    if (!product)
         return;
     // Any product that is an operand is taken for that by 1/2, also one that x is.
-    int half = -1;
-    for (const int t : g.at(product).inputs)
-        if (half < 0)
+    node_id half;
+    for (const tensor_id t : g.inputs(product))
+        if (!half)
             half = g.writer(t, "Mul");
-    if (half >= 0) {
+    if (half) {
         if (scaled_by(g, half, 0.5) != x || g.only_consumer(g.output(half)) != product)
             return;
         g.become(product, "Gelu", {x});
-        for (const int i : {quotient, erf, sum, half})
+        for (const node_id i : {quotient, erf, sum, half})
             g.remove(i);
         return;
     }
-    const int last = g.other(product, g.output(sum)) == x ? g.reader(g.output(product), "Mul") : -1;
-    if (last < 0 || scaled_by(g, last, 0.5) != g.output(product))
+    const node_id last =
+        g.other(product, g.output(sum)) == x ? g.reader(g.output(product), "Mul") : node_id();
+    if (!last || scaled_by(g, last, 0.5) != g.output(product))
         return;
     g.become(last, "Gelu", {x});
-    for (const int i : {quotient, erf, sum, product})
+    for (const node_id i : {quotient, erf, sum, product})
         g.remove(i);
 }
 
@@ -55,19 +56,19 @@ void form_gelu(ort_graph &g, int quotient) {
 
 void fuse_gelu_at_level1(ort_graph &g) {
     if (g.get_graph().opset >= gelu_opset)
-        g.for_each("Div", [&](int i) { form_gelu(g, i); });
+        g.for_each("Div", [&](node_id i) { form_gelu(g, i); });
 }
 
 void fuse_gelu_at_level2(ort_graph &g) {
     if (g.get_graph().opset < gelu_opset)
-        g.for_each("Div", [&](int i) { form_gelu(g, i); });
+        g.for_each("Div", [&](node_id i) { form_gelu(g, i); });
 }
 
 namespace {
 
 /// A sum with a row, which alone Gelu or FastGelu reads; of rank 1 is the bias, and the first of two such.
-void add_bias_to_gelu(ort_graph &g, int sum) {
-    const int gelu = g.only_consumer(g.output(sum));
+void add_bias_to_gelu(ort_graph &g, node_id sum) {
+    const node_id gelu = g.only_consumer(g.output(sum));
     const bool is_fast =
         g.is(gelu, "FastGelu") ||
         (g.is(gelu, "Gelu") && g.attribute<std::string>(gelu, "approximate", "none") == "tanh");
@@ -76,7 +77,7 @@ void add_bias_to_gelu(ort_graph &g, int sum) {
     if (g.at(gelu).inputs.size() != 1 || !g.is_float(g.output(sum)))
         return;
     for (std::size_t k = 0; k < 2; k++) {
-        const int bias = g.input(sum, k), x = g.input(sum, 1 - k);
+        const tensor_id bias = g.input(sum, k), x = g.input(sum, 1 - k);
         if (g.rank(bias) != 1 || g.rank(x) == 0)
             continue;
         if (g.are_equal(bias, 0, x, g.rank(x) - 1)) {
@@ -90,29 +91,29 @@ void add_bias_to_gelu(ort_graph &g, int sum) {
 } // namespace
 
 void fuse_bias_gelu(ort_graph &g) {
-    g.for_each("Add", [&](int i) { add_bias_to_gelu(g, i); });
+    g.for_each("Add", [&](node_id i) { add_bias_to_gelu(g, i); });
 }
 
 namespace {
 
 /// x and the nodes of what tanh(u) is of; no nodes where it is another u.
 struct tanh_argument {
-    int x = -1;
-    std::vector<int> nodes = {};
+    tensor_id x;
+    std::vector<node_id> nodes = {};
 };
 
 constexpr double cubic = 0.044715, root_of_2_by_pi = 0.7978845834732056;
 
 /// (x * 0.044715 * x + 1) * (x * 0.79788)
-tanh_argument first_form(const ort_graph &g, int u) {
+tanh_argument first_form(const ort_graph &g, node_id u) {
     for (std::size_t k = 0; k < 2; k++) {
-        const int sum = g.writer(g.input(u, k), "Add"), linear = g.writer(g.input(u, 1 - k), "Mul");
-        const int x = scaled_by(g, linear, root_of_2_by_pi);
-        if (sum < 0 || x < 0)
+        const node_id sum = g.writer(g.input(u, k), "Add"), linear = g.writer(g.input(u, 1 - k), "Mul");
+        const tensor_id x = scaled_by(g, linear, root_of_2_by_pi);
+        if (!sum || !x)
             continue;
-        const int square = g.writer(scaled_by(g, sum, 1.), "Mul");
-        for (std::size_t j = 0; square >= 0 && j < 2; j++) {
-            const int inner = g.writer(g.input(square, j), "Mul");
+        const node_id square = g.writer(scaled_by(g, sum, 1.), "Mul");
+        for (std::size_t j = 0; square && j < 2; j++) {
+            const node_id inner = g.writer(g.input(square, j), "Mul");
             if (g.input(square, 1 - j) == x && scaled_by(g, inner, cubic) == x)
                 return {x, {sum, linear, square, inner}};
         }
@@ -121,50 +122,50 @@ tanh_argument first_form(const ort_graph &g, int u) {
 }
 
 /// (x + x^3 * 0.044715) * 0.79788. A Cast that wrote x would have to have no other reader than the power and the sum.
-tanh_argument second_form(const ort_graph &g, int u) {
-    const int sum = g.writer(scaled_by(g, u, root_of_2_by_pi), "Add");
-    for (std::size_t k = 0; sum >= 0 && k < 2; k++) {
-        const int x = g.input(sum, k), scaled = g.writer(g.input(sum, 1 - k), "Mul");
-        const int power = g.writer(scaled_by(g, scaled, cubic), "Pow");
-        if (power >= 0 && g.input(power, 0) == x && g.is_value(g.input(power, 1), 3.) &&
-            g.writer(x, "Cast") < 0)
+tanh_argument second_form(const ort_graph &g, node_id u) {
+    const node_id sum = g.writer(scaled_by(g, u, root_of_2_by_pi), "Add");
+    for (std::size_t k = 0; sum && k < 2; k++) {
+        const tensor_id x = g.input(sum, k);
+        const node_id scaled = g.writer(g.input(sum, 1 - k), "Mul");
+        const node_id power = g.writer(scaled_by(g, scaled, cubic), "Pow");
+        if (power && g.input(power, 0) == x && g.is_value(g.input(power, 1), 3.) && !g.writer(x, "Cast"))
             return {x, {sum, scaled, power}};
     }
     return {};
 }
 
 /// Not even the last product may be an output of the network.
-void form_fast_gelu(ort_graph &g, int tanh) {
-    const int u = g.writer(g.input(tanh, 0), "Mul"), sum = g.reader(g.output(tanh), "Add");
-    if (u < 0 || sum < 0 || scaled_by(g, sum, 1.) != g.output(tanh))
+void form_fast_gelu(ort_graph &g, node_id tanh) {
+    const node_id u = g.writer(g.input(tanh, 0), "Mul"), sum = g.reader(g.output(tanh), "Add");
+    if (!u || !sum || scaled_by(g, sum, 1.) != g.output(tanh))
         return;
     tanh_argument argument = first_form(g, u);
-    if (argument.x < 0)
+    if (!argument.x)
         argument = second_form(g, u);
-    const int last = argument.x < 0 ? -1 : g.reader(g.output(sum), "Mul");
-    const int half = last < 0 ? -1 : g.writer(g.other(last, g.output(sum)), "Mul");
-    if (half < 0 || scaled_by(g, half, 0.5) != argument.x || g.is_graph_output(g.output(last)) ||
+    const node_id last = argument.x ? g.reader(g.output(sum), "Mul") : node_id();
+    const node_id half = g.writer(g.other(last, g.output(sum)), "Mul");
+    if (!half || scaled_by(g, half, 0.5) != argument.x || g.is_graph_output(g.output(last)) ||
         !g.is_float(argument.x))
         return;
     argument.nodes.insert(argument.nodes.end(), {tanh, u, sum, half});
-    for (const int i : argument.nodes)
-        if (g.only_consumer(g.output(i)) < 0)
+    for (const node_id i : argument.nodes)
+        if (!g.only_consumer(g.output(i)))
             return;
     g.become(last, "FastGelu", {argument.x});
-    for (const int i : argument.nodes)
+    for (const node_id i : argument.nodes)
         g.remove(i);
 }
 
 /// x * sigmoid(x) or x * sigmoid(alpha x).
-void form_quick_gelu(ort_graph &g, int sigmoid) {
-    const int product = g.reader(g.output(sigmoid), "Mul");
-    if (product < 0 || !g.is_float(g.output(sigmoid)))
+void form_quick_gelu(ort_graph &g, node_id sigmoid) {
+    const node_id product = g.reader(g.output(sigmoid), "Mul");
+    if (!product || !g.is_float(g.output(sigmoid)))
         return;
-    const int x = g.other(product, g.output(sigmoid)), inner = g.input(sigmoid, 0);
+    const tensor_id x = g.other(product, g.output(sigmoid)), inner = g.input(sigmoid, 0);
     float alpha = 1.f;
-    const int scaled = g.writer(inner, "Mul");
+    const node_id scaled = g.writer(inner, "Mul");
     if (inner != x) {
-        if (scaled < 0 || g.only_consumer(inner) != sigmoid ||
+        if (!scaled || g.only_consumer(inner) != sigmoid ||
             (g.input(scaled, 0) != x && g.input(scaled, 1) != x))
             return;
         const auto factor = g.scalar(g.other(scaled, x));
@@ -181,11 +182,11 @@ void form_quick_gelu(ort_graph &g, int sigmoid) {
 } // namespace
 
 void fuse_fast_gelu(ort_graph &g) {
-    g.for_each("Tanh", [&](int i) { form_fast_gelu(g, i); });
+    g.for_each("Tanh", [&](node_id i) { form_fast_gelu(g, i); });
 }
 
 void fuse_quick_gelu(ort_graph &g) {
-    g.for_each("Sigmoid", [&](int i) { form_quick_gelu(g, i); });
+    g.for_each("Sigmoid", [&](node_id i) { form_quick_gelu(g, i); });
 }
 
 } // namespace octet::model::ort

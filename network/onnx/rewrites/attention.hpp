@@ -14,32 +14,32 @@ public:
 protected:
     using numbers = std::vector<std::int64_t>;
 
-    /// The node that writes an input, if it is of an operator; -1. The input has its place.
-    int writer(int i, std::size_t input, std::string_view op) const {
-        return i < 0 || g_.input(i, input) < 0 ? -1 : g_.writer(g_.input(i, input), op);
+    /// The node that writes an input, if it is of an operator.
+    node_id writer(node_id i, std::size_t input, std::string_view op) const {
+        return g_.writer(g_.input(i, input), op);
     }
     /// Whether one node alone reads what this one writes.
-    bool is_inner(int i) const { return i >= 0 && g_.only_consumer(g_.output(i)) >= 0; }
-    bool has_order(int transpose, const numbers &order) const {
+    bool is_inner(node_id i) const { return i && g_.only_consumer(g_.output(i)); }
+    bool has_order(node_id transpose, const numbers &order) const {
         return g_.attribute(transpose, "perm", numbers{}) == order;
     }
     /// Axes that an attribute lists, as up to operator set 12, or a constant.
-    numbers axes_of(int i) const;
+    numbers axes_of(node_id i) const;
     /// The constant that a Reshape asks for; none if a network computes it.
-    numbers shape_of(int reshape) const;
+    numbers shape_of(node_id reshape) const;
     /// The nodes that read a tensor, but for those that ask for its shape.
-    std::vector<int> readers_of_elements(int t) const;
+    std::vector<node_id> readers_of_elements(tensor_id t) const;
     /// Whether the network asks for the shape of a tensor.
-    bool has_shape_read(int t) const;
-    void drop_shapes_of(int t);
+    bool has_shape_read(tensor_id t) const;
+    void drop_shapes_of(tensor_id t);
     /// A mask as integers of 32 bits.
-    int as_integers(int mask, int before);
+    tensor_id as_integers(tensor_id mask, node_id before);
 
     ort_graph &g_;
 };
 
-void form_attention_of_bert(ort_graph &g, int norm);
-void form_attention_of_gpt2(ort_graph &g, int norm);
-void form_attention_of_mobileclip(ort_graph &g, int product);
+void form_attention_of_bert(ort_graph &g, node_id norm);
+void form_attention_of_gpt2(ort_graph &g, node_id norm);
+void form_attention_of_mobileclip(ort_graph &g, node_id product);
 
 } // namespace octet::model::ort

@@ -10,21 +10,22 @@ namespace {
 
 /// A Gemm of rows between two Reshapes.
 struct rows_product {
-    int x, gemm, behind;
+    tensor_id x;
+    node_id gemm, behind;
 };
 
 class attention_of_gpt2 : public attention_pattern {
 public:
-    attention_of_gpt2(ort_graph &g, int norm) : attention_pattern(g), norm_(norm), x_(g.output(norm)) {
-        const int shift = g.input(norm, 2);
-        if (shift >= 0 && g.rank(shift) == 1 && g.is_known(shift, 0))
+    attention_of_gpt2(ort_graph &g, node_id norm) : attention_pattern(g), norm_(norm), x_(g.output(norm)) {
+        const tensor_id shift = g.input(norm, 2);
+        if (shift && g.rank(shift) == 1 && g.is_known(shift, 0))
             width_ = g.size(shift, 0);
     }
 
     void form() {
         const auto output = width_ < 1 || !is_read_for_product() ? std::nullopt : product_of_output();
-        joining_ = output ? g_.writer(output->x, "Reshape") : -1;
-        const int transpose = writer(joining_, 0, "Transpose");
+        joining_ = output ? g_.writer(output->x, "Reshape") : node_id();
+        const node_id transpose = writer(joining_, 0, "Transpose");
         sums_ = writer(transpose, 0, "MatMul");
         if (!is_inner(transpose) || !is_inner(sums_) || !has_order(transpose, {0, 2, 1, 3}) ||
             shape_of(joining_) != numbers{0, 0, -1} || !find_values() || !find_mask() || !find_queries() ||
@@ -36,7 +37,7 @@ public:
 private:
     /// By one Reshape, and for its sizes.
     bool is_read_for_product() const {
-        const std::vector<int> readers = readers_of_elements(x_);
+        const std::vector<node_id> readers = readers_of_elements(x_);
         constexpr std::int64_t first_opset_without = 13;
         return readers.size() == 1 && g_.is(readers[0], "Reshape") && has_shape_read(x_) &&
                g_.get_graph().opset < first_opset_without;
@@ -44,24 +45,24 @@ private:
 
     /// The sum behind the attention is the first one that reads what the norm reads.
     std::optional<rows_product> product_of_output() const {
-        const int before = writer(norm_, 0, "Add");
-        int sum = -1;
-        if (before >= 0)
-            for (const int r : g_.consumers(g_.output(before)))
-                if (g_.is(r, "Add") && (sum < 0 || r < sum))
+        const node_id before = writer(norm_, 0, "Add");
+        node_id sum;
+        if (before)
+            for (const node_id r : g_.consumers(g_.output(before)))
+                if (g_.is(r, "Add") && (!sum || r < sum))
                     sum = r;
         return product_behind(sum, 1, width_);
     }
 
-    std::optional<rows_product> product_behind(int i, std::size_t input, dim_t columns) const {
+    std::optional<rows_product> product_behind(node_id i, std::size_t input, dim_t columns) const {
         rows_product p{};
         p.behind = writer(i, input, "Reshape");
         p.gemm = writer(p.behind, 0, "Gemm");
-        const int before = writer(p.gemm, 0, "Reshape");
-        if (before < 0 || !is_inner(p.behind) || !is_inner(p.gemm) || !is_inner(before))
+        const node_id before = writer(p.gemm, 0, "Reshape");
+        if (!before || !is_inner(p.behind) || !is_inner(p.gemm) || !is_inner(before))
             return {};
         p.x = g_.input(before, 0);
-        const int w = g_.input(p.gemm, 1), bias = g_.input(p.gemm, 2);
+        const tensor_id w = g_.input(p.gemm, 1), bias = g_.input(p.gemm, 2);
         if (!g_.is_float_constant(w) || g_.dims(w) != memory::dims{width_, columns} ||
             !g_.is_float_constant(bias) || g_.dims(bias) != memory::dims{columns} || !has_shape_read(p.x) ||
             !is_list(g_.input(before, 1), {-1, -2}) || !is_list(g_.input(p.behind, 1), {-2, -2, columns}))
@@ -69,7 +70,7 @@ private:
         return p;
     }
     /// A computed list of sizes, of which -2 stands for any.
-    bool is_list(int t, const numbers &expected) const {
+    bool is_list(tensor_id t, const numbers &expected) const {
         if (!g_.is_sized(t) || g_.type(t) != data_type::s32)
             return false;
         const auto values = values_of<std::int32_t>(g_.tensor_at(t));
@@ -79,29 +80,30 @@ private:
     }
 
     /// What a Split gives as q, k or v, behind the nodes that move it to its heads.
-    int part_behind(int i, std::size_t input, std::size_t part, const numbers &order) const {
-        const int transpose = writer(i, input, "Transpose"), reshape = writer(transpose, 0, "Reshape");
+    node_id part_behind(node_id i, std::size_t input, std::size_t part, const numbers &order) const {
+        const node_id transpose = writer(i, input, "Transpose"), reshape = writer(transpose, 0, "Reshape");
         if (!is_inner(transpose) || !is_inner(reshape) || !has_order(transpose, order))
-            return -1;
+            return {};
         const numbers shape = shape_of(reshape);
-        const int t = g_.input(reshape, 0), split = g_.producer(t);
+        const tensor_id t = g_.input(reshape, 0);
+        const node_id split = g_.producer(t);
         const bool is_split = g_.is(split, "Split") && g_.at(split).outputs.size() == 3 &&
-                              g_.at(split).outputs[part] == t && g_.only_consumer(t) >= 0;
+                              g_.output(split, part) == t && g_.only_consumer(t);
         return is_split && shape.size() == 4 && shape[0] == 0 && (shape[1] == 0 || shape[1] == -1) &&
                        shape[2] >= 1 && shape[2] <= width_ && shape[3] == -1 &&
                        (heads_ == 0 || shape[2] == heads_)
                    ? split
-                   : -1;
+                   : node_id();
     }
-    std::int64_t heads_behind(int i, std::size_t input) const {
+    std::int64_t heads_behind(node_id i, std::size_t input) const {
         return shape_of(writer(writer(i, input, "Transpose"), 0, "Reshape"))[2];
     }
 
     bool find_values() {
         v_past_ = writer(sums_, 1, "Concat");
-        const int from = v_past_ < 0 ? sums_ : v_past_;
+        const node_id from = v_past_ ? v_past_ : sums_;
         split_ = part_behind(from, 1, 2, {0, 2, 1, 3});
-        const auto product = split_ < 0 ? std::nullopt : product_behind(split_, 0, 3 * width_);
+        const auto product = split_ ? product_behind(split_, 0, 3 * width_) : std::nullopt;
         if (!product || product->x != x_)
             return false;
         gemm_ = product->gemm;
@@ -114,13 +116,13 @@ private:
         softmax_ = writer(sums_, 0, "Softmax");
         if (!is_inner(softmax_))
             return false;
-        int where = writer(softmax_, 0, "Where");
-        if (where < 0) {
-            const int sum = writer(softmax_, 0, "Add"), product = writer(sum, 1, "Mul"),
-                      difference = writer(product, 0, "Sub"), cast = writer(difference, 1, "Cast"),
-                      outer = writer(cast < 0 ? difference : cast, cast < 0 ? 1 : 0, "Unsqueeze"),
-                      inner = writer(outer, 0, "Unsqueeze");
-            if (inner < 0 || !is_inner(sum) || !is_inner(difference) || (cast >= 0 && !is_inner(cast)) ||
+        node_id where = writer(softmax_, 0, "Where");
+        if (!where) {
+            const node_id sum = writer(softmax_, 0, "Add"), product = writer(sum, 1, "Mul"),
+                          difference = writer(product, 0, "Sub"), cast = writer(difference, 1, "Cast"),
+                          outer = writer(!cast ? difference : cast, !cast ? 1 : 0, "Unsqueeze"),
+                          inner = writer(outer, 0, "Unsqueeze");
+            if (!inner || !is_inner(sum) || !is_inner(difference) || (cast && !is_inner(cast)) ||
                 !is_inner(outer) || !is_inner(inner) || axes_of(inner) != numbers{1} ||
                 axes_of(outer) != numbers{2} || !g_.is_value(g_.input(difference, 0), 1.) ||
                 g_.attribute<std::int64_t>(softmax_, "axis", -1) != 3 || !g_.scalar(g_.input(product, 1)) ||
@@ -131,10 +133,10 @@ private:
             mask_ = g_.input(inner, 0);
         }
         root_ = writer(where, 1, "Div");
-        const auto number = where < 0 ? std::nullopt : g_.scalar(g_.input(where, 2));
-        if (root_ < 0 || !number || !is_inner(where) || !find_direction(g_.input(where, 0)))
+        const auto number = !where ? std::nullopt : g_.scalar(g_.input(where, 2));
+        if (!root_ || !number || !is_inner(where) || !find_direction(g_.input(where, 0)))
             return false;
-        const std::vector<int> readers = readers_of_elements(g_.output(root_));
+        const std::vector<node_id> readers = readers_of_elements(g_.output(root_));
         if (readers.size() != 1 || !has_shape_read(g_.output(root_)) || !g_.scalar(g_.input(root_, 1)))
             return false;
         constexpr float usual = -10000.f;
@@ -142,29 +144,29 @@ private:
         return true;
     }
     /// The node that writes what one other node alone reads, here or among those that computed sizes; null.
-    const node *inner_writer(int t, std::string_view op) const {
+    const node *inner_writer(tensor_id t, std::string_view op) const {
         if (const size_node *n = g_.sizes_of(t, op))
             return n->readers == 1 ? &n->computing : nullptr;
-        const int i = g_.writer(t, op);
-        return i >= 0 && is_inner(i) ? &g_.at(i) : nullptr;
+        const node_id i = g_.writer(t, op);
+        return i && is_inner(i) ? &g_.at(i) : nullptr;
     }
     bool is_number(const node &n, std::size_t input, std::int32_t value) const {
-        const int t = input < n.inputs.size() ? n.inputs[input] : -1;
+        const tensor_id t = input_of(n, input);
         return g_.is_constant(t) && !g_.is_sized(t) && g_.type(t) == data_type::s32 &&
                values_of<std::int32_t>(g_.tensor_at(t)) == std::vector<std::int32_t>{value};
     }
 
     /// Rows, then columns up to a computed end, of a square that is a triangle of ones, or has nothing else.
-    bool find_direction(int counting) {
+    bool find_direction(tensor_id counting) {
         const node *cast = inner_writer(counting, "Cast"),
-                   *columns = cast ? inner_writer(cast->inputs[0], "Slice") : nullptr,
-                   *rows = columns ? inner_writer(columns->inputs[0], "Slice") : nullptr;
-        return rows && is_number(*columns, 1, 0) && g_.is_sized(columns->inputs[2]) &&
-               is_number(*columns, 3, 3) && is_number(*columns, 4, 1) && g_.is_sized(rows->inputs[1]) &&
-               g_.is_sized(rows->inputs[2]) && is_number(*rows, 3, 2) && is_number(*rows, 4, 1) &&
-               is_square_mask(rows->inputs[0]);
+                   *columns = cast ? inner_writer(input_of(*cast, 0), "Slice") : nullptr,
+                   *rows = columns ? inner_writer(input_of(*columns, 0), "Slice") : nullptr;
+        return rows && is_number(*columns, 1, 0) && g_.is_sized(input_of(*columns, 2)) &&
+               is_number(*columns, 3, 3) && is_number(*columns, 4, 1) && g_.is_sized(input_of(*rows, 1)) &&
+               g_.is_sized(input_of(*rows, 2)) && is_number(*rows, 3, 2) && is_number(*rows, 4, 1) &&
+               is_square_mask(input_of(*rows, 0));
     }
-    bool is_square_mask(int t) {
+    bool is_square_mask(tensor_id t) {
         const memory::dims &dims = g_.dims(t);
         if (!g_.is_constant(t) || dims.size() != 4 || dims != memory::dims{1, 1, dims[2], dims[2]})
             return false;
@@ -190,40 +192,41 @@ private:
     }
 
     bool find_keys() {
-        if (v_past_ < 0)
+        if (!v_past_)
             return part_behind(scores_, 1, 1, {0, 2, 3, 1}) == split_;
         // keys before a Transpose that TransposeOptimizer has moved, or behind one
-        const int moved = writer(scores_, 1, "Transpose"),
-                  k_past = moved < 0 ? writer(scores_, 1, "Concat") : writer(moved, 0, "Concat");
-        if (k_past < 0 || (moved >= 0 && !has_order(moved, {0, 1, 3, 2})))
+        const node_id moved = writer(scores_, 1, "Transpose"),
+                      k_past = !moved ? writer(scores_, 1, "Concat") : writer(moved, 0, "Concat");
+        if (!k_past || (moved && !has_order(moved, {0, 1, 3, 2})))
             return false;
-        const bool are_rows = moved >= 0;
+        const bool are_rows = moved.has_value();
         if (part_behind(k_past, 1, 1, are_rows ? numbers{0, 2, 1, 3} : numbers{0, 2, 3, 1}) != split_)
             return false;
         return find_past(k_past, are_rows);
     }
 
     /// Both halves of what is past, and of what is present.
-    bool find_past(int k_past, bool are_rows) {
-        const int turned = are_rows ? -1 : writer(k_past, 0, "Transpose"),
-                  first = writer(are_rows ? k_past : turned, 0, "Gather"),
-                  second = writer(v_past_, 0, "Gather");
+    bool find_past(node_id k_past, bool are_rows) {
+        const node_id turned = are_rows ? node_id() : writer(k_past, 0, "Transpose"),
+                      first = writer(are_rows ? k_past : turned, 0, "Gather"),
+                      second = writer(v_past_, 0, "Gather");
         if (!is_inner(first) || !is_inner(second) ||
             (!are_rows && (!is_inner(turned) || !has_order(turned, {0, 1, 3, 2}))) ||
             g_.input(first, 0) != g_.input(second, 0) || !is_number(g_.at(first), 1, 0) ||
             !is_number(g_.at(second), 1, 1))
             return false;
         past_ = g_.input(first, 0);
-        int of_keys = g_.output(k_past);
+        tensor_id of_keys = g_.output(k_past);
         if (g_.consumers(of_keys).size() != 2 || g_.consumers(g_.output(v_past_)).size() != 2)
             return false;
         if (!are_rows) {
-            const int back = reader(of_keys, "Transpose");
+            const node_id back = reader(of_keys, "Transpose");
             if (!is_inner(back) || !has_order(back, {0, 1, 3, 2}))
                 return false;
             of_keys = g_.output(back);
         }
-        const int k_alone = reader(of_keys, "Unsqueeze"), v_alone = reader(g_.output(v_past_), "Unsqueeze");
+        const node_id k_alone = reader(of_keys, "Unsqueeze"),
+                      v_alone = reader(g_.output(v_past_), "Unsqueeze");
         if (!is_inner(k_alone) || !is_inner(v_alone) || axes_of(k_alone) != numbers{0} ||
             axes_of(v_alone) != numbers{0})
             return false;
@@ -231,16 +234,19 @@ private:
         return g_.is(present_, "Concat") && g_.input(present_, 1) == g_.output(v_alone) &&
                !g_.is_read(g_.output(present_));
     }
-    int reader(int t, std::string_view op) const {
-        for (const int r : g_.consumers(t))
+    node_id reader(tensor_id t, std::string_view op) const {
+        for (const node_id r : g_.consumers(t))
             if (g_.is(r, op))
                 return r;
-        return -1;
+        return {};
     }
 
     void write() {
-        node n{"Attention", {x_, g_.input(gemm_, 1), g_.input(gemm_, 2), -1}, {g_.output(joining_)}, {}};
-        if (mask_ >= 0)
+        node n{"Attention",
+               {x_, g_.input(gemm_, 1), g_.input(gemm_, 2), tensor_id()},
+               {g_.output(joining_)},
+               {}};
+        if (mask_)
             n.inputs[3] = as_integers(mask_, joining_);
         n.attributes = {{"num_heads", heads_},
                         {"unidirectional", std::int64_t{is_causal_}},
@@ -248,28 +254,28 @@ private:
         n.number = g_.at(joining_).number;
         drop_shapes_of(x_);
         drop_shapes_of(g_.output(root_));
-        if (past_ >= 0) {
+        if (past_) {
             n.inputs.push_back(past_);
             n.outputs.push_back(g_.output(present_));
             g_.remove(present_);
         }
-        while (n.inputs.back() < 0)
-            n.inputs.pop_back();
+        model::drop_absent_at_end(n.inputs);
         g_.replace(joining_, std::move(n));
     }
 
-    const int norm_, x_;
+    const node_id norm_;
+    const tensor_id x_;
     dim_t width_ = 0;
     std::int64_t heads_ = 0;
-    int joining_ = -1, sums_ = -1, softmax_ = -1, v_past_ = -1, split_ = -1, gemm_ = -1, mask_ = -1,
-        root_ = -1, scores_ = -1, past_ = -1, present_ = -1;
+    node_id joining_, sums_, softmax_, v_past_, split_, gemm_, root_, scores_, present_;
+    tensor_id mask_, past_;
     bool is_causal_ = false;
     float masked_ = -10000.f;
 };
 
 } // namespace
 
-void form_attention_of_gpt2(ort_graph &g, int norm) {
+void form_attention_of_gpt2(ort_graph &g, node_id norm) {
     if (g.is(norm, "LayerNormalization"))
         attention_of_gpt2(g, norm).form();
 }

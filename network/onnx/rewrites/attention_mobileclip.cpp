@@ -11,11 +11,11 @@ namespace {
 
 class attention_of_mobileclip : public attention_pattern {
 public:
-    attention_of_mobileclip(ort_graph &g, int product) : attention_pattern(g), product_(product) {}
+    attention_of_mobileclip(ort_graph &g, node_id product) : attention_pattern(g), product_(product) {}
 
     void form() {
         constexpr std::int64_t first_opset = 13;
-        const int sequence = writer(product_, 0, "Transpose"), before = writer(sequence, 0, "Reshape");
+        const node_id sequence = writer(product_, 0, "Transpose"), before = writer(sequence, 0, "Reshape");
         if (!is_inner(product_) || !is_inner(sequence) || !is_inner(before) ||
             !has_order(sequence, {0, 2, 1}) || g_.get_graph().opset < first_opset || !find_heads() ||
             !find_parts() || !find_scores() || !find_output())
@@ -24,14 +24,15 @@ public:
     }
 
 private:
-    int reader(int i, std::string_view op, std::size_t output = 0) const {
-        return i < 0 ? -1 : g_.reader(g_.at(i).outputs[output], op);
+    node_id reader(node_id i, std::string_view op, std::size_t output = 0) const {
+        return g_.reader(g_.output(i, output), op);
     }
 
     bool find_heads() {
-        const int view = reader(product_, "Reshape"), w = g_.input(product_, 1);
+        const node_id view = reader(product_, "Reshape");
+        const tensor_id w = g_.input(product_, 1);
         split_ = reader(view, "Split");
-        if (split_ < 0 || g_.at(split_).outputs.size() != 3 ||
+        if (!split_ || g_.at(split_).outputs.size() != 3 ||
             g_.attribute<std::int64_t>(split_, "axis", 0) != 2)
             return false;
         const numbers shape = shape_of(view);
@@ -46,28 +47,28 @@ private:
     }
 
     bool find_parts() {
-        const int q = reader(split_, "Transpose"), k = reader(split_, "Squeeze", 1),
-                  v = reader(split_, "Transpose", 2);
-        if (q < 0 || k < 0 || v < 0 || !has_order(q, {2, 0, 3, 1, 4}) || !has_order(v, {2, 0, 3, 1, 4}) ||
+        const node_id q = reader(split_, "Transpose"), k = reader(split_, "Squeeze", 1),
+                      v = reader(split_, "Transpose", 2);
+        if (!q || !k || !v || !has_order(q, {2, 0, 3, 1, 4}) || !has_order(v, {2, 0, 3, 1, 4}) ||
             axes_of(k) != numbers{2})
             return false;
         queries_ = reader(q, "Squeeze");
         values_ = reader(v, "Squeeze");
         keys_ = reader(k, "Transpose");
-        return queries_ >= 0 && values_ >= 0 && keys_ >= 0 && axes_of(queries_) == numbers{0} &&
+        return queries_ && values_ && keys_ && axes_of(queries_) == numbers{0} &&
                axes_of(values_) == numbers{0} && has_order(keys_, {0, 2, 3, 1});
     }
 
     bool find_scores() {
-        const int scaled = reader(queries_, "Mul"),
-                  factor = scaled < 0 ? -1 : g_.other(scaled, g_.output(queries_));
-        const int scores = reader(scaled, "MatMul");
-        if (scores < 0 || !g_.scalar(factor) || g_.input(scores, 1) != g_.output(keys_))
+        const node_id scaled = reader(queries_, "Mul");
+        const tensor_id factor = g_.other(scaled, g_.output(queries_));
+        const node_id scores = reader(scaled, "MatMul");
+        if (!scores || !g_.scalar(factor) || g_.input(scores, 1) != g_.output(keys_))
             return false;
         scale_ = *g_.scalar(factor);
-        const int softmax = reader(scores, "Softmax"), sums = reader(softmax, "MatMul"),
-                  joined = reader(sums, "Transpose");
-        if (joined < 0 || g_.attribute<std::int64_t>(softmax, "axis", 0) != -1 ||
+        const node_id softmax = reader(scores, "Softmax"), sums = reader(softmax, "MatMul"),
+                      joined = reader(sums, "Transpose");
+        if (!joined || g_.attribute<std::int64_t>(softmax, "axis", 0) != -1 ||
             g_.input(sums, 1) != g_.output(values_) || !has_order(joined, {0, 2, 1, 3}))
             return false;
         joining_ = reader(joined, "Reshape");
@@ -76,28 +77,28 @@ private:
 
     /// A product and a row, or what level 1 has made of them.
     bool find_output() {
-        sum_ = -1;
+        sum_ = {};
         output_ = reader(joining_, "MatMul");
-        if (output_ >= 0) {
+        if (output_) {
             sum_ = reader(output_, "Add");
             return is_inner(sum_) && is_matrix(g_.input(output_, 1)) && is_row(other_of_sum()) &&
                    g_.is_known(g_.output(joining_)) && g_.rank(g_.output(joining_)) >= 2;
         }
         output_ = reader(joining_, "Gemm");
-        if (output_ < 0) { // between Reshapes already
+        if (!output_) { // between Reshapes already
             output_ = reader(reader(joining_, "Reshape"), "Gemm");
-            const int behind = reader(output_, "Reshape");
+            const node_id behind = reader(output_, "Reshape");
             is_between_views_ = true;
             return is_inner(output_) && is_inner(behind) && is_plain_gemm();
         }
         return is_inner(output_) && is_plain_gemm() && g_.is_known(g_.output(joining_)) &&
                g_.rank(g_.output(joining_)) >= 2;
     }
-    int other_of_sum() const { return g_.other(sum_, g_.output(output_)); }
-    bool is_matrix(int t) const {
+    tensor_id other_of_sum() const { return g_.other(sum_, g_.output(output_)); }
+    bool is_matrix(tensor_id t) const {
         return g_.is_float_constant(t) && g_.dims(t) == memory::dims{width_, width_};
     }
-    bool is_row(int t) const { return g_.is_float_constant(t) && g_.dims(t) == memory::dims{width_}; }
+    bool is_row(tensor_id t) const { return g_.is_float_constant(t) && g_.dims(t) == memory::dims{width_}; }
     bool is_plain_gemm() const {
         constexpr float tolerance = 1e-6f;
         return std::abs(g_.attribute(output_, "alpha", 1.f) - 1.f) <= tolerance &&
@@ -107,22 +108,22 @@ private:
                is_row(g_.input(output_, 2));
     }
 
-    int shape(const memory::dims &dims) {
+    tensor_id shape(const memory::dims &dims) {
         const std::vector<std::int32_t> sizes(dims.begin(), dims.end());
         return g_.add_constant("shape", data_type::s32, {static_cast<dim_t>(sizes.size())}, bytes_of(sizes));
     }
 
     void write() {
-        const int projections = g_.output(product_), joined = g_.output(joining_);
+        const tensor_id projections = g_.output(product_), joined = g_.output(joining_);
         memory::dims each = g_.dims(projections);
         each.back() = width_;
-        const int q = g_.add_like(projections, each), k = g_.add_like(projections, each),
-                  v = g_.add_like(projections, each);
+        const tensor_id q = g_.add_like(projections, each), k = g_.add_like(projections, each),
+                        v = g_.add_like(projections, each);
         g_.insert_before(joining_, {"Split",
                                     {projections, shape({width_, width_, width_})},
                                     {q, k, v},
                                     {{"axis", std::int64_t{2}}}});
-        const int y = g_.add_like(projections, each);
+        const tensor_id y = g_.add_like(projections, each);
         g_.insert_before(joining_,
                          {"MultiHeadAttention", {q, k, v}, {y}, {{"num_heads", heads_}, {"scale", scale_}}});
         if (is_between_views_) {
@@ -133,19 +134,19 @@ private:
         memory::dims result = source;
         result.back() = width_;
         const dim_t rows = element_count(source) / std::max<dim_t>(source.back(), 1);
-        const int last = sum_ < 0 ? output_ : sum_;
-        const int flat = g_.add_like(joined, {rows, width_}), product = g_.add_like(joined, {rows, width_});
+        const node_id last = sum_ ? sum_ : output_;
+        const tensor_id flat = g_.add_like(joined, {rows, width_}),
+                        product = g_.add_like(joined, {rows, width_});
         g_.insert_before(last, {"Reshape", {y, shape({rows, width_})}, {flat}, {}});
-        g_.insert_before(last,
-                         {"Gemm",
-                          {flat, g_.input(output_, 1), sum_ < 0 ? g_.input(output_, 2) : other_of_sum()},
-                          {product},
-                          {}});
+        g_.insert_before(last, {"Gemm",
+                                {flat, g_.input(output_, 1), sum_ ? other_of_sum() : g_.input(output_, 2)},
+                                {product},
+                                {}});
         g_.become(last, "Reshape", {product, shape(result)});
     }
 
-    const int product_;
-    int split_ = -1, queries_ = -1, keys_ = -1, values_ = -1, joining_ = -1, output_ = -1, sum_ = -1;
+    const node_id product_;
+    node_id split_, queries_, keys_, values_, joining_, output_, sum_;
     bool is_between_views_ = false;
     std::int64_t heads_ = 0;
     dim_t width_ = 0;
@@ -154,6 +155,8 @@ private:
 
 } // namespace
 
-void form_attention_of_mobileclip(ort_graph &g, int product) { attention_of_mobileclip(g, product).form(); }
+void form_attention_of_mobileclip(ort_graph &g, node_id product) {
+    attention_of_mobileclip(g, product).form();
+}
 
 } // namespace octet::model::ort

@@ -12,11 +12,11 @@ namespace octet::model::ort {
 namespace {
 
 /// The limits of a Clip as attributes, as they were before opset 11; none where they are computed.
-std::optional<std::map<std::string, attribute>> limits_of_clip(const ort_graph &g, int clip) {
+std::optional<std::map<std::string, attribute>> limits_of_clip(const ort_graph &g, node_id clip) {
     std::map<std::string, attribute> limits = g.at(clip).attributes;
     const char *const names[] = {"min", "max"};
     for (std::size_t k = 0; k < 2; k++)
-        if (const int t = g.input(clip, k + 1); t >= 0) {
+        if (const tensor_id t = g.input(clip, k + 1); t) {
             const auto limit = g.number(t);
             if (!limit)
                 return {};
@@ -26,9 +26,10 @@ std::optional<std::map<std::string, attribute>> limits_of_clip(const ort_graph &
 }
 
 /// Node i and what alone reads it, one of `activations`, become `fused`.
-void fuse_activation(ort_graph &g, int i, const std::set<std::string_view> &activations, const char *fused) {
-    const int behind = g.is_float(g.output(i)) ? g.only_consumer(g.output(i)) : -1;
-    if (behind < 0 || g.at(behind).outputs.size() != 1 || activations.count(g.at(behind).op) == 0)
+void fuse_activation(ort_graph &g, node_id i, const std::set<std::string_view> &activations,
+                     const char *fused) {
+    const node_id behind = g.is_float(g.output(i)) ? g.only_consumer(g.output(i)) : node_id();
+    if (!behind || g.at(behind).outputs.size() != 1 || activations.count(g.at(behind).op) == 0)
         return;
     const auto parameters =
         g.is(behind, "Clip") ? limits_of_clip(g, behind) : std::optional(g.at(behind).attributes);
@@ -47,16 +48,16 @@ void fuse_gemm_activation(ort_graph &g) {
     static const std::set<std::string_view> activations = {"Elu",  "HardSigmoid",    "LeakyRelu", "Relu",
                                                            "Selu", "Sigmoid",        "Softplus",  "Softsign",
                                                            "Tanh", "ThresholdedRelu"};
-    g.for_each("Gemm", [&](int i) { fuse_activation(g, i, activations, "FusedGemm"); });
+    g.for_each("Gemm", [&](node_id i) { fuse_activation(g, i, activations, "FusedGemm"); });
 }
 
 void fuse_conv_activation(ort_graph &g) {
     static const std::set<std::string_view> activations = {"Clip", "HardSigmoid", "LeakyRelu",
                                                            "Relu", "Sigmoid",     "Tanh"};
-    g.for_each("Conv", [&](int i) { fuse_activation(g, i, activations, "FusedConv"); });
+    g.for_each("Conv", [&](node_id i) { fuse_activation(g, i, activations, "FusedConv"); });
 }
 
-void split_activation(ort_graph &g, int i) {
+void split_activation(ort_graph &g, node_id i) {
     if (!g.is(i, "FusedGemm") && !g.is(i, "FusedConv"))
         return;
     const auto fused = marks_of(g.at(i)).activation;

@@ -10,20 +10,20 @@ namespace octet::model::ort {
 namespace {
 
 struct taken_range {
-    int node;
+    node_id node;
     std::int64_t begin, end;
     bool drops_dimension;
 };
 
 /// A constant integer without dimensions, or of one.
-std::optional<std::int64_t> number_of(const ort_graph &g, int t) {
+std::optional<std::int64_t> number_of(const ort_graph &g, tensor_id t) {
     if (!g.is_constant(t) || g.type(t) != data_type::s32 || g.rank(t) > 1 || element_count(g.dims(t)) != 1)
         return {};
     return values_of<std::int32_t>(g.tensor_at(t)).at(0);
 }
 
 /// The one dimension that a Gather or Slice takes a part of.
-std::optional<std::size_t> taken_dimension(const ort_graph &g, int i, std::size_t rank) {
+std::optional<std::size_t> taken_dimension(const ort_graph &g, node_id i, std::size_t rank) {
     const std::optional<std::int64_t> given =
         g.is(i, "Gather") ? g.attribute<std::int64_t>(i, "axis", 0) : number_of(g, g.input(i, 3));
     const auto all = static_cast<std::int64_t>(rank);
@@ -32,7 +32,7 @@ std::optional<std::size_t> taken_dimension(const ort_graph &g, int i, std::size_
     return static_cast<std::size_t>(*given < 0 ? *given + all : *given);
 }
 
-std::optional<taken_range> range_of(const ort_graph &g, int i, std::int64_t size) {
+std::optional<taken_range> range_of(const ort_graph &g, node_id i, std::int64_t size) {
     const auto from_front = [&](std::int64_t v) { return v < 0 ? v + size : v; };
     const auto first = number_of(g, g.input(i, 1));
     if (!first)
@@ -44,19 +44,19 @@ std::optional<taken_range> range_of(const ort_graph &g, int i, std::int64_t size
         return taken_range{i, begin, begin + 1, g.rank(g.input(i, 1)) == 0};
     }
     const auto last = number_of(g, g.input(i, 2));
-    if (!last || (g.input(i, 4) >= 0 && number_of(g, g.input(i, 4)) != 1))
+    if (!last || (g.input(i, 4) && number_of(g, g.input(i, 4)) != 1))
         return {};
     const std::int64_t begin = std::clamp<std::int64_t>(from_front(*first), 0, size),
                        end = std::clamp<std::int64_t>(from_front(*last), 0, size);
     return begin < end ? std::optional<taken_range>({i, begin, end, false}) : std::nullopt;
 }
 
-int add_integers(ort_graph &g, const char *name, const std::vector<std::int32_t> &values) {
+tensor_id add_integers(ort_graph &g, const char *name, const std::vector<std::int32_t> &values) {
     return g.add_constant(name, data_type::s32, {static_cast<dim_t>(values.size())}, bytes_of(values));
 }
 
-void write_split(ort_graph &g, int x, std::size_t dim, const std::vector<taken_range> &ranges) {
-    int first = ranges.front().node; // where the source is there, and nothing has been read
+void write_split(ort_graph &g, tensor_id x, std::size_t dim, const std::vector<taken_range> &ranges) {
+    node_id first = ranges.front().node; // where the source is there, and nothing has been read
     for (const taken_range &r : ranges)
         first = std::min(first, r.node);
     std::vector<std::int32_t> sizes;
@@ -64,11 +64,11 @@ void write_split(ort_graph &g, int x, std::size_t dim, const std::vector<taken_r
     std::vector<node> squeezed;
     for (const taken_range &r : ranges) {
         sizes.push_back(static_cast<std::int32_t>(r.end - r.begin));
-        int part = g.output(r.node);
+        tensor_id part = g.output(r.node);
         if (r.drops_dimension) {
             memory::dims dims = g.dims(x);
             dims[dim] = 1;
-            const int whole = g.add_like(x, dims);
+            const tensor_id whole = g.add_like(x, dims);
             squeezed.push_back(
                 {"Squeeze", {whole, add_integers(g, "axes", {static_cast<std::int32_t>(dim)})}, {part}, {}});
             part = whole;
@@ -83,10 +83,10 @@ void write_split(ort_graph &g, int x, std::size_t dim, const std::vector<taken_r
         g.insert_before(first, std::move(n));
 }
 
-void split_tensor(ort_graph &g, int x) {
-    std::vector<int> readers;
-    for (const int r : g.consumers(x))
-        if (r >= 0 && g.input(r, 0) == x && (g.is(r, "Gather") || g.is(r, "Slice")) &&
+void split_tensor(ort_graph &g, tensor_id x) {
+    std::vector<node_id> readers;
+    for (const node_id r : g.consumers(x))
+        if (r && g.input(r, 0) == x && (g.is(r, "Gather") || g.is(r, "Slice")) &&
             std::find(readers.begin(), readers.end(), r) == readers.end())
             readers.push_back(r);
     const auto dim = readers.size() < 2 ? std::nullopt : taken_dimension(g, readers[0], g.rank(x));
@@ -94,7 +94,7 @@ void split_tensor(ort_graph &g, int x) {
         return;
     const dim_t size = g.size(x, *dim);
     std::vector<taken_range> ranges;
-    for (const int r : readers) {
+    for (const node_id r : readers) {
         const auto range = taken_dimension(g, r, g.rank(x)) == dim ? range_of(g, r, size) : std::nullopt;
         if (!range || g.at(r).outputs.size() != 1)
             return;
@@ -116,9 +116,9 @@ void fuse_gathers(ort_graph &g) {
     constexpr std::int64_t first_opset = 13; ///< before it operators have other inputs
     if (g.get_graph().opset < first_opset)
         return;
-    for (const int t : std::vector<int>(g.get_graph().inputs))
+    for (const tensor_id t : inputs_of(g.get_graph())) // which stay
         split_tensor(g, t);
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         if (g.at(i).outputs.size() == 1)
             split_tensor(g, g.output(i));
     });

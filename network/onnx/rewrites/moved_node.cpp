@@ -27,18 +27,18 @@ std::vector<std::uint8_t> moved_bytes(const tensor &t, const order &p) {
     return result;
 }
 
-int moved_constant(ort_graph &g, int t, const order &p) {
+tensor_id moved_constant(ort_graph &g, tensor_id t, const order &p) {
     const tensor &from = g.tensor_at(t);
     return g.add_constant(from.name, from.type, permuted(from.dims, p), moved_bytes(from, p));
 }
 
 /// A constant is moved for all that read it: the others get a Transpose back, which may cancel one behind them.
-void read_moved_constant(ort_graph &g, int i, std::size_t k, const order &p) {
-    const int t = g.input(i, k), moved = moved_constant(g, t, p);
+void read_moved_constant(ort_graph &g, node_id i, std::size_t k, const order &p) {
+    const tensor_id t = g.input(i, k), moved = moved_constant(g, t, p);
     g.set_input(i, k, moved);
     if (g.consumers(t).empty() || g.is_graph_output(t) || std::is_sorted(p.begin(), p.end()))
         return;
-    const int back = g.add_like(t);
+    const tensor_id back = g.add_like(t);
     g.redirect(t, back);
     g.insert_before(i, {"Transpose", {moved}, {back}, {{"perm", inverse(p)}}});
 }
@@ -49,14 +49,14 @@ memory::dims raised(const memory::dims &dims, std::size_t count) {
     return result;
 }
 
-std::optional<order> integers_of(const ort_graph &g, int t) {
-    if (t < 0 || !g.is_constant(t) || g.type(t) != data_type::s32)
+std::optional<order> integers_of(const ort_graph &g, tensor_id t) {
+    if (!t || !g.is_constant(t) || g.type(t) != data_type::s32)
         return {};
     const auto values = values_of<std::int32_t>(g.tensor_at(t));
     return order(values.begin(), values.end());
 }
 
-int add_integers(ort_graph &g, const char *name, const order &values) {
+tensor_id add_integers(ort_graph &g, const char *name, const order &values) {
     std::vector<std::int32_t> narrow;
     for (const std::int64_t v : values)
         narrow.push_back(static_cast<std::int32_t>(v));
@@ -72,24 +72,25 @@ std::optional<order> counted(order axes, std::size_t rank) {
     return axes;
 }
 
-void drop_unread(ort_graph &g, int i) {
-    if (i >= 0 && !g.is_removed(i) && g.consumers(g.output(i)).empty())
+void drop_unread(ort_graph &g, node_id i) {
+    if (i && !g.is_removed(i) && g.consumers(g.output(i)).empty())
         g.remove(i);
 }
 
 /// The DequantizeLinear that a node alone reads gets other codes, of other dimensions.
-void read_other_codes(ort_graph &g, int dq, int reader, std::size_t input, int codes, std::int64_t axis) {
-    const int real = g.add_like(g.output(dq), g.dims(codes));
+void read_other_codes(ort_graph &g, node_id dq, node_id reader, std::size_t input, tensor_id codes,
+                      std::int64_t axis) {
+    const tensor_id real = g.add_like(g.output(dq), g.dims(codes));
     node n = g.at(dq);
     n.inputs[0] = codes;
     n.outputs = {real};
-    if (element_count(g.dims(n.inputs[1])) != 1)
+    if (element_count(g.dims(input_of(n, 1))) != 1)
         n.attributes["axis"] = axis;
     g.replace(dq, std::move(n));
     g.set_input(reader, input, real);
 }
 
-std::int64_t axis_of(const ort_graph &g, int dq) {
+std::int64_t axis_of(const ort_graph &g, node_id dq) {
     const auto rank = static_cast<std::int64_t>(g.rank(g.input(dq, 0)));
     const auto axis = g.attribute<std::int64_t>(dq, "axis", 1);
     return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, std::max<std::int64_t>(rank - 1, 0));
@@ -137,7 +138,7 @@ bool moved_node::pass(passing_kind kind) {
     case passing_kind::tile:
         return pass_numbers(1, 1);
     case passing_kind::pad:
-        return g_.input(i_, 3) < 0 && pass_numbers(1, 2);
+        return !g_.input(i_, 3) && pass_numbers(1, 2);
     case passing_kind::sizes:
         transpose_inputs(); // whoever reads the sizes has them already
         return true;
@@ -180,8 +181,8 @@ bool moved_node::pass_index() {
 /// Of one index, whose dimension goes.
 bool moved_node::pass_gather() {
     const auto axis = counted({g_.attribute<std::int64_t>(i_, "axis", 0)}, p_.size());
-    const int index = g_.input(i_, 1);
-    if (!axis || index < 0 || !g_.is_constant(index) || g_.rank(index) != 0)
+    const tensor_id index = g_.input(i_, 1);
+    if (!axis || !index || !g_.is_constant(index) || g_.rank(index) != 0)
         return false;
     const std::int64_t moved = p_[static_cast<std::size_t>((*axis)[0])];
     g_.set_attribute(i_, "axis", moved);
@@ -191,14 +192,14 @@ bool moved_node::pass_gather() {
 }
 
 std::optional<order> moved_node::axes(std::size_t rank) const {
-    if (g_.input(i_, 1) < 0)
+    if (!g_.input(i_, 1))
         return counted(g_.attribute(i_, "axes", order{}), rank);
     const auto given = integers_of(g_, g_.input(i_, 1));
     return given ? counted(*given, rank) : std::nullopt;
 }
 
 void moved_node::set_axes(const order &axes) {
-    if (g_.input(i_, 1) < 0)
+    if (!g_.input(i_, 1))
         g_.set_attribute(i_, "axes", axes);
     else
         g_.set_input(i_, 1, add_integers(g_, "axes", axes));
@@ -240,8 +241,8 @@ bool moved_node::pass_transpose(const order &own) {
 
 /// A Reshape that only moves dimensions of 1 is a Transpose.
 bool moved_node::pass_reshape() {
-    const int x = g_.input(i_, 0), y = g_.output(i_), shape = g_.input(i_, 1);
-    if (g_.rank(y) != g_.rank(x) || !g_.is_known(x) || (shape >= 0 && !g_.is_constant(shape)))
+    const tensor_id x = g_.input(i_, 0), y = g_.output(i_), shape = g_.input(i_, 1);
+    if (g_.rank(y) != g_.rank(x) || !g_.is_known(x) || (shape && !g_.is_constant(shape)))
         return false;
     memory::dims left = g_.dims(x);
     order own;
@@ -260,9 +261,9 @@ bool moved_node::pass_reshape() {
 
 /// A Reshape that splits dimensions: those parts of each that follow each other go with it.
 bool moved_node::pass_split() {
-    const int x = g_.input(transpose_, 0), y = g_.output(i_), shape = g_.input(i_, 1);
+    const tensor_id x = g_.input(transpose_, 0), y = g_.output(i_), shape = g_.input(i_, 1);
     const memory::dims parts = g_.dims(y);
-    if (!g_.is_known(x) || !g_.is_known(y) || (shape >= 0 && !g_.is_constant(shape)) ||
+    if (!g_.is_known(x) || !g_.is_known(y) || (shape && !g_.is_constant(shape)) ||
         parts.size() <= p_.size() || element_count(parts) == 0)
         return false;
     std::vector<std::size_t> ends; // of the parts of each dimension
@@ -290,7 +291,7 @@ bool moved_node::pass_split() {
         }
     }
     g_.set_input(i_, 0, x);
-    if (shape >= 0)
+    if (shape)
         g_.set_input(i_, 1, add_integers(g_, "shape", split));
     transpose_outputs(moved);
     drop_unread(g_, transpose_);
@@ -321,10 +322,10 @@ bool moved_node::pass_unsqueeze() {
 }
 
 bool moved_node::pass_slice() {
-    const bool has_inputs = g_.input(i_, 1) >= 0;
+    const bool has_inputs = g_.input(i_, 1).has_value();
     const auto starts = has_inputs ? integers_of(g_, g_.input(i_, 1)) : g_.attribute(i_, "starts", order{});
     std::optional<order> given;
-    if (has_inputs ? g_.input(i_, 3) >= 0 : g_.at(i_).attributes.count("axes") != 0) {
+    if (has_inputs ? g_.input(i_, 3) : g_.at(i_).attributes.count("axes") != 0) {
         given = has_inputs ? integers_of(g_, g_.input(i_, 3)) : g_.attribute(i_, "axes", order{});
     } else if (starts) {
         given.emplace(starts->size());
@@ -347,7 +348,7 @@ bool moved_node::pass_slice() {
 
 /// Numbers for each dimension, in groups: repeats, pads before and behind.
 bool moved_node::pass_numbers(std::size_t input, std::size_t groups) {
-    const int t = g_.input(i_, input);
+    const tensor_id t = g_.input(i_, input);
     const bool is_pad = g_.at(i_).attributes.count("pads") != 0; // which shape inference has written
     const auto given = is_pad ? g_.attribute(i_, "pads", order{}) : integers_of(g_, t);
     if (!given || given->size() != groups * p_.size())
@@ -356,7 +357,7 @@ bool moved_node::pass_numbers(std::size_t input, std::size_t groups) {
     for (std::size_t group = 0; group < groups; group++)
         for (const std::int64_t d : back_)
             moved.push_back((*given)[group * p_.size() + static_cast<std::size_t>(d)]);
-    if (t >= 0)
+    if (t)
         g_.set_input(i_, input, add_integers(g_, "numbers", moved));
     if (is_pad)
         g_.set_attribute(i_, "pads", moved);
@@ -375,53 +376,54 @@ void moved_node::transpose_inputs() {
 void moved_node::transpose_outputs(const order &p) {
     if (!std::is_sorted(p.begin(), p.end()))
         for (std::size_t k = 0; k < g_.at(i_).outputs.size(); k++)
-            if (g_.at(i_).outputs[k] >= 0)
+            if (g_.output(i_, k))
                 transpose_output(i_, k, p);
 }
 
-int moved_node::transpose_output(int i, std::size_t k, const order &p) {
+node_id moved_node::transpose_output(node_id i, std::size_t k, const order &p) {
     node n = g_.at(i);
-    const int y = n.outputs[k], inner = g_.add_like(y, permuted(g_.dims(y), inverse(p)));
+    const tensor_id y = output_of(n, k), inner = g_.add_like(y, permuted(g_.dims(y), inverse(p)));
     n.outputs[k] = inner;
     g_.replace(i, std::move(n));
     return g_.insert_after(i, {"Transpose", {inner}, {y}, {{"perm", p}}});
 }
 
-void moved_node::transpose_input(int i, std::size_t k, const order &p) {
-    const int t = g_.input(i, k), dq = g_.writer(t, "DequantizeLinear");
+void moved_node::transpose_input(node_id i, std::size_t k, const order &p) {
+    const tensor_id t = g_.input(i, k);
+    const node_id dq = g_.writer(t, "DequantizeLinear");
     if (g_.is_constant(t)) {
         if (element_count(g_.dims(t)) != 1 && g_.rank(t) == p.size())
             read_moved_constant(g_, i, k, p);
         return;
     }
-    const bool is_own = dq >= 0 && g_.only_consumer(t) == i;
+    const bool is_own = dq && g_.only_consumer(t) == i;
     const auto axis = [&] {
         const auto a = static_cast<std::size_t>(axis_of(g_, dq));
         return a < p.size() ? inverse(p)[a] : 0;
     };
     if (is_own && g_.is_constant(g_.input(dq, 0)))
         return read_other_codes(g_, dq, i, k, moved_constant(g_, g_.input(dq, 0), p), axis());
-    const int before = g_.writer(is_own ? g_.input(dq, 0) : t, "Transpose");
-    const order first = before < 0 ? order{} : order_of(g_, before);
-    if (before >= 0 && first == inverse(p)) {
+    const node_id before = g_.writer(is_own ? g_.input(dq, 0) : t, "Transpose");
+    const order first = !before ? order{} : order_of(g_, before);
+    if (before && first == inverse(p)) {
         if (is_own)
             read_other_codes(g_, dq, i, k, g_.input(before, 0), axis());
         else
             g_.set_input(i, k, g_.input(before, 0));
         return drop_unread(g_, before);
     }
-    const int moved = g_.add_like(t, permuted(g_.dims(t), p));
-    if (before >= 0 && !is_own && first.size() == p.size()) {
+    const tensor_id moved = g_.add_like(t, permuted(g_.dims(t), p));
+    if (before && !is_own && first.size() == p.size()) {
         g_.insert_before(i, {"Transpose", {g_.input(before, 0)}, {moved}, {{"perm", composed(first, p)}}});
         g_.set_input(i, k, moved);
         return drop_unread(g_, before);
     }
-    for (const int r : g_.consumers(t))
+    for (const node_id r : g_.consumers(t))
         if (r != i && g_.is(r, "Transpose") && order_of(g_, r) == p)
             return g_.set_input(i, k, g_.output(r));
     g_.insert_before(i, {"Transpose", {t}, {moved}, {{"perm", p}}});
     g_.set_input(i, k, moved);
-    if (dq >= 0)
+    if (dq)
         add_pair_behind(g_, dq);
 }
 
@@ -437,42 +439,44 @@ bool moved_node::raise_ranks() {
 }
 
 void moved_node::raise_input(std::size_t k, std::size_t count) {
-    const int t = g_.input(i_, k), dq = g_.writer(t, "DequantizeLinear");
-    const auto raise_constant = [&](int c) {
+    const tensor_id t = g_.input(i_, k);
+    const node_id dq = g_.writer(t, "DequantizeLinear");
+    const auto raise_constant = [&](tensor_id c) {
         const tensor &from = g_.tensor_at(c);
         return g_.add_constant(from.name, from.type, raised(from.dims, count),
                                {from.data.begin(), from.data.end()});
     };
     if (g_.is_constant(t))
         return g_.set_input(i_, k, raise_constant(t));
-    if (dq >= 0 && g_.only_consumer(t) == i_ && g_.is_constant(g_.input(dq, 0)))
+    if (dq && g_.only_consumer(t) == i_ && g_.is_constant(g_.input(dq, 0)))
         return read_other_codes(g_, dq, i_, k, raise_constant(g_.input(dq, 0)),
                                 axis_of(g_, dq) + static_cast<std::int64_t>(count));
     order axes(count);
     std::iota(axes.begin(), axes.end(), 0);
-    const int up = g_.add_like(t, raised(g_.dims(t), count));
+    const tensor_id up = g_.add_like(t, raised(g_.dims(t), count));
     node n{"Unsqueeze", {t}, {up}, {}};
     if (g_.get_graph().opset < axes_input_opset)
         n.attributes["axes"] = axes;
     else
         n.inputs.push_back(add_integers(g_, "axes", axes));
-    const int i = g_.insert_before(i_, std::move(n)), before = g_.writer(t, "Transpose");
+    const node_id i = g_.insert_before(i_, std::move(n)), before = g_.writer(t, "Transpose");
     g_.set_input(i_, k, up);
-    if (const order p = before < 0 ? order{} : order_of(g_, before); !p.empty())
+    if (const order p = !before ? order{} : order_of(g_, before); !p.empty())
         moved_node(g_, i, before, p, {0}).pass(passing_kind::unsqueeze);
-    else if (dq >= 0)
+    else if (dq)
         add_pair_behind(g_, dq);
 }
 
 /// `last` gives what the Transpose was given.
-void moved_node::cancel(int last) {
-    const int x = g_.input(transpose_, 0), y = g_.output(last), writer = g_.producer(x);
+void moved_node::cancel(node_id last) {
+    const tensor_id x = g_.input(transpose_, 0), y = g_.output(last);
+    const node_id writer = g_.producer(x);
     if (!g_.is_graph_output(y)) {
         g_.bypass(last, x);
-    } else if (writer >= 0 && !g_.is_graph_output(x)) {
+    } else if (writer && !g_.is_graph_output(x)) {
         g_.remove(last);
         node n = g_.at(writer);
-        std::replace(n.outputs.begin(), n.outputs.end(), x, y);
+        model::replace(n.outputs, x, y);
         g_.replace(writer, std::move(n));
         g_.redirect(x, y);
     } else {

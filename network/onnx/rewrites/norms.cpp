@@ -11,76 +11,75 @@ namespace {
 constexpr std::int64_t norm_opset = 17;
 constexpr float default_epsilon = 1e-5f;
 
-/// The source of a ReduceMean over the last dimension alone; -1. Whether it stays as 1 is not looked at. The only dimension has to be
+/// The source of a ReduceMean over the last dimension alone. Whether it stays as 1 is not looked at. The only dimension has to be
 /// named from the end.
-int mean_of_rows(const ort_graph &g, int mean) {
-    const int x = mean < 0 ? -1 : g.input(mean, 0);
+tensor_id mean_of_rows(const ort_graph &g, node_id mean) {
+    const tensor_id x = g.input(mean, 0);
     if (!g.is_float(x) || g.rank(x) < 1)
-        return -1;
+        return {};
     const auto rank = static_cast<std::int64_t>(g.rank(x));
     std::vector<std::int64_t> axes = g.attribute(mean, "axes", std::vector<std::int64_t>{});
-    if (const int given = g.input(mean, 1); given >= 0) {
+    if (const tensor_id given = g.input(mean, 1); given) {
         if (!g.is_constant(given) || g.type(given) != data_type::s32)
-            return -1;
+            return {};
         const auto values = values_of<std::int32_t>(g.tensor_at(given));
         axes.assign(values.begin(), values.end());
     }
-    return axes.size() == 1 && (axes[0] == -1 || (axes[0] == rank - 1 && rank > 1)) ? x : -1;
+    return axes.size() == 1 && (axes[0] == -1 || (axes[0] == rank - 1 && rank > 1)) ? x : tensor_id();
 }
 
-/// What follows the mean of squares v up to a root: v + epsilon, either way or only behind. No root: -1.
+/// What follows the mean of squares v up to a root: v + epsilon, either way or only behind.
 struct root_of_sum {
-    int sum = -1, root = -1;
+    node_id sum, root;
     float epsilon = default_epsilon;
 };
 
-root_of_sum root_behind(const ort_graph &g, int v) {
+root_of_sum root_behind(const ort_graph &g, tensor_id v) {
     root_of_sum r;
     r.sum = g.reader(v, "Add");
-    r.root = r.sum < 0 ? -1 : g.reader(g.output(r.sum), "Sqrt");
+    r.root = g.reader(g.output(r.sum), "Sqrt");
     return r;
 }
 
-bool is_row(const ort_graph &g, int t) { return g.is_float(t) && g.rank(t) == 1; }
+bool is_row(const ort_graph &g, tensor_id t) { return g.is_float(t) && g.rank(t) == 1; }
 
-/// What scales or shifts: the last operand of one dimension, which of a source of one dimension may be what is scaled or shifted; -1.
-int row_operand(const ort_graph &g, int i) {
-    return is_row(g, g.input(i, 1)) ? g.input(i, 1) : is_row(g, g.input(i, 0)) ? g.input(i, 0) : -1;
+/// What scales or shifts: the last operand of one dimension, which of a source of one dimension may be what is scaled or shifted.
+tensor_id row_operand(const ort_graph &g, node_id i) {
+    return is_row(g, g.input(i, 1)) ? g.input(i, 1) : is_row(g, g.input(i, 0)) ? g.input(i, 0) : tensor_id();
 }
 /// The size in the file; of an open one 0.
-dim_t known_size(const ort_graph &g, int row) { return g.is_known(row, 0) ? g.size(row, 0) : 0; }
+dim_t known_size(const ort_graph &g, tensor_id row) { return g.is_known(row, 0) ? g.size(row, 0) : 0; }
 
 /// (x - mean) / sqrt(mean of squares + epsilon) * scale + shift. The value of the exponent, which side is subtracted and which one
 /// is divided are not looked at, and epsilon only behind.
-void form_layer_norm(ort_graph &g, int mean) {
-    const int x = mean_of_rows(g, mean), m = g.output(mean);
-    const std::vector<int> differences = g.consumers(m);
-    if (x < 0 || differences.empty() || differences.size() > 2)
+void form_layer_norm(ort_graph &g, node_id mean) {
+    const tensor_id x = mean_of_rows(g, mean), m = g.output(mean);
+    const std::vector<node_id> differences = g.consumers(m);
+    if (!x || differences.empty() || differences.size() > 2)
         return;
-    for (const int i : differences)
+    for (const node_id i : differences)
         if (!g.is(i, "Sub") || g.other(i, m) != x)
             return;
-    std::vector<int> readers;
-    for (const int i : differences)
+    std::vector<node_id> readers;
+    for (const node_id i : differences)
         readers.insert(readers.end(), g.consumers(g.output(i)).begin(), g.consumers(g.output(i)).end());
-    if (readers.size() != 2 || (differences.size() == 2 && g.only_consumer(g.output(differences[0])) < 0))
+    if (readers.size() != 2 || (differences.size() == 2 && !g.only_consumer(g.output(differences[0]))))
         return;
-    const int power = g.is(readers[0], "Pow") ? readers[0] : readers[1],
-              quotient = readers[0] == power ? readers[1] : readers[0];
+    const node_id power = g.is(readers[0], "Pow") ? readers[0] : readers[1],
+                  quotient = readers[0] == power ? readers[1] : readers[0];
     if (!g.is(power, "Pow") || !g.is(quotient, "Div") || !g.is_float(g.input(power, 1)))
         return;
-    const int variance = g.reader(g.output(power), "ReduceMean");
-    if (mean_of_rows(g, variance) < 0)
+    const node_id variance = g.reader(g.output(power), "ReduceMean");
+    if (!mean_of_rows(g, variance))
         return;
     root_of_sum r = root_behind(g, g.output(variance));
-    if (r.root < 0 || g.only_consumer(g.output(r.root)) != quotient)
+    if (!r.root || g.only_consumer(g.output(r.root)) != quotient)
         return;
-    const int product = g.reader(g.output(quotient), "Mul"),
-              sum = product < 0 ? -1 : g.reader(g.output(product), "Add");
-    if (sum < 0)
+    const node_id product = g.reader(g.output(quotient), "Mul"), sum = g.reader(g.output(product), "Add");
+    if (!sum)
         return;
-    int scale = row_operand(g, product), shift = row_operand(g, sum);
-    if (scale < 0 || shift < 0 || known_size(g, scale) != known_size(g, shift))
+    tensor_id scale = row_operand(g, product), shift = row_operand(g, sum);
+    if (!scale || !shift || known_size(g, scale) != known_size(g, shift))
         return;
     // Of a source that had one dimension from the start ONNX Runtime refuses the file; of one that lost some it takes the other operand.
     if (scale == g.output(quotient))
@@ -96,9 +95,9 @@ void form_layer_norm(ort_graph &g, int mean) {
                        {},
                        {{"axis", std::int64_t{-1}}, {"epsilon", r.epsilon}}});
     g.give_shape(g.output(sum), g.dims(x)); // an epsilon may have had more dimensions
-    for (const int i : {mean, power, variance, r.sum, r.root, quotient, product})
+    for (const node_id i : {mean, power, variance, r.sum, r.root, quotient, product})
         g.remove(i);
-    for (const int i : differences)
+    for (const node_id i : differences)
         g.remove(i);
 }
 
@@ -106,18 +105,18 @@ void form_layer_norm(ort_graph &g, int mean) {
 
 void fuse_layer_norm_at_level1(ort_graph &g) {
     if (g.get_graph().opset >= norm_opset)
-        g.for_each("ReduceMean", [&](int i) { form_layer_norm(g, i); });
+        g.for_each("ReduceMean", [&](node_id i) { form_layer_norm(g, i); });
 }
 
 void fuse_layer_norm_at_level2(ort_graph &g) {
     if (g.get_graph().opset < norm_opset)
-        g.for_each("ReduceMean", [&](int i) { form_layer_norm(g, i); });
+        g.for_each("ReduceMean", [&](node_id i) { form_layer_norm(g, i); });
 }
 
 namespace {
 
 /// A constant of one element of any type.
-bool is_two(const ort_graph &g, int t) {
+bool is_two(const ort_graph &g, tensor_id t) {
     if (!g.is_constant(t) || element_count(g.dims(t)) != 1)
         return false;
     return g.is_float(t) ? g.number(t) == 2.f
@@ -125,18 +124,19 @@ bool is_two(const ort_graph &g, int t) {
 }
 
 /// x / sqrt(mean of squares + epsilon) * scale. An epsilon that is no constant of one element is not looked at.
-void form_simplified_layer_norm(ort_graph &g, int power) {
-    const int x = g.input(power, 0), mean = g.reader(g.output(power), "ReduceMean");
-    if (!is_two(g, g.input(power, 1)) || mean_of_rows(g, mean) < 0)
+void form_simplified_layer_norm(ort_graph &g, node_id power) {
+    const tensor_id x = g.input(power, 0);
+    const node_id mean = g.reader(g.output(power), "ReduceMean");
+    if (!is_two(g, g.input(power, 1)) || !mean_of_rows(g, mean))
         return;
     root_of_sum r = root_behind(g, g.output(mean));
-    const int quotient = r.root < 0 ? -1 : g.reader(g.output(r.root), "Div");
-    if (quotient < 0 || g.input(quotient, 0) != x || g.input(quotient, 1) != g.output(r.root))
+    const node_id quotient = g.reader(g.output(r.root), "Div");
+    if (!quotient || g.input(quotient, 0) != x || g.input(quotient, 1) != g.output(r.root))
         return;
     const float epsilon = g.number(g.other(r.sum, g.output(mean))).value_or(default_epsilon);
-    const int product = g.reader(g.output(quotient), "Mul"),
-              scale = product < 0 ? -1 : row_operand(g, product);
-    if (scale < 0 || scale == g.output(quotient) ||
+    const node_id product = g.reader(g.output(quotient), "Mul");
+    const tensor_id scale = row_operand(g, product);
+    if (!scale || scale == g.output(quotient) ||
         (g.size(scale, 0) != g.last_size(x) && g.size(scale, 0) != 1))
         return;
     g.become(product, node{"SimplifiedLayerNormalization",
@@ -144,21 +144,21 @@ void form_simplified_layer_norm(ort_graph &g, int power) {
                            {},
                            {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}}});
     g.give_shape(g.output(product), g.dims(x));
-    for (const int i : {power, mean, r.sum, r.root, quotient})
+    for (const node_id i : {power, mean, r.sum, r.root, quotient})
         g.remove(i);
 }
 
 } // namespace
 
 void fuse_simplified_layer_norm(ort_graph &g) {
-    g.for_each("Pow", [&](int i) { form_simplified_layer_norm(g, i); });
+    g.for_each("Pow", [&](node_id i) { form_simplified_layer_norm(g, i); });
 }
 
 namespace {
 
 constexpr std::size_t skip_rank = 3;
 
-bool are_alike(const ort_graph &g, int a, int b) {
+bool are_alike(const ort_graph &g, tensor_id a, tensor_id b) {
     if (!g.is_float(a) || !g.is_float(b) || g.rank(a) != skip_rank || g.rank(b) != skip_rank)
         return false;
     for (std::size_t d = 0; d < skip_rank; d++)
@@ -168,32 +168,31 @@ bool are_alike(const ort_graph &g, int a, int b) {
 }
 
 /// A sum with one reader of three dimensions and, behind, a constant row: that row.
-int bias_in(const ort_graph &g, int t) {
-    const int sum = g.writer(t, "Add");
-    if (sum < 0 || g.only_consumer(t) < 0)
-        return -1;
-    const int row = g.input(sum, 1), x = g.input(sum, 0);
+tensor_id bias_in(const ort_graph &g, tensor_id t) {
+    const node_id sum = g.writer(t, "Add");
+    if (!sum || !g.only_consumer(t))
+        return {};
+    const tensor_id row = g.input(sum, 1), x = g.input(sum, 0);
     const bool fits = g.is_float_constant(row) && g.rank(row) == 1 && g.rank(x) == skip_rank &&
                       g.has_size(x, skip_rank - 1, g.size(row, 0));
-    return fits ? row : -1;
+    return fits ? row : tensor_id();
 }
 
 /// Which dimensions the norm is of is not looked at: rows are normalized.
-void form_skip_layer_norm(ort_graph &g, int norm) {
-    const int sum = g.writer(g.input(norm, 0), "Add");
-    if (sum < 0 || g.only_consumer(g.output(sum)) != norm)
+void form_skip_layer_norm(ort_graph &g, node_id norm) {
+    const node_id sum = g.writer(g.input(norm, 0), "Add");
+    if (!sum || g.only_consumer(g.output(sum)) != norm)
         return;
     if (!are_alike(g, g.input(sum, 0), g.input(sum, 1)))
         return;
-    const int scale = g.input(norm, 1), shift = g.input(norm, 2);
-    if (scale < 0 || g.dims(scale) != memory::dims{g.last_size(g.output(sum))} ||
-        (shift >= 0 && g.rank(shift) != 1))
+    const tensor_id scale = g.input(norm, 1), shift = g.input(norm, 2);
+    if (!scale || g.dims(scale) != memory::dims{g.last_size(g.output(sum))} || (shift && g.rank(shift) != 1))
         return;
     node n{"SkipLayerNormalization", {g.input(sum, 0), g.input(sum, 1), scale, g.input(norm, 2)}, {}, {}};
     n.attributes["epsilon"] = g.attribute(norm, "epsilon", default_epsilon);
     for (std::size_t k = 0; k < 2; k++)
-        if (const int row = bias_in(g, n.inputs[k]); row >= 0) {
-            const int before = g.producer(n.inputs[k]);
+        if (const tensor_id row = bias_in(g, input_of(n, k))) {
+            const node_id before = g.producer(input_of(n, k));
             n.inputs[k] = g.input(before, 0);
             n.inputs.push_back(row);
             g.remove(sum);
@@ -208,21 +207,21 @@ void form_skip_layer_norm(ort_graph &g, int norm) {
 }
 
 /// The row that is added to a product takes the fifth input, if it is free.
-void add_bias_to_skip(ort_graph &g, int i) {
+void add_bias_to_skip(ort_graph &g, node_id i) {
     if (g.at(i).inputs.size() != 4)
         return;
     for (std::size_t k = 0; k < 2; k++) {
-        const int sum = g.writer(g.input(i, k), "Add");
-        if (sum < 0 || g.only_consumer(g.output(sum)) != i)
+        const node_id sum = g.writer(g.input(i, k), "Add");
+        if (!sum || g.only_consumer(g.output(sum)) != i)
             continue;
         for (std::size_t j = 0; j < 2; j++) {
-            const int product = g.input(sum, j), row = g.input(sum, 1 - j);
-            if (g.writer(product, "MatMul") < 0 || !g.is_float_constant(row) ||
+            const tensor_id product = g.input(sum, j), row = g.input(sum, 1 - j);
+            if (!g.writer(product, "MatMul") || !g.is_float_constant(row) ||
                 g.dims(row) != memory::dims{g.last_size(product)})
                 continue;
             node n = g.at(i);
             n.inputs[k] = product;
-            n.inputs.resize(4, -1);
+            n.inputs.resize(4, tensor_id());
             n.inputs.push_back(row);
             g.replace(i, std::move(n));
             g.remove(sum);
@@ -234,11 +233,11 @@ void add_bias_to_skip(ort_graph &g, int i) {
 } // namespace
 
 void fuse_skip_layer_norm(ort_graph &g) {
-    g.for_each("LayerNormalization", [&](int i) { form_skip_layer_norm(g, i); });
+    g.for_each("LayerNormalization", [&](node_id i) { form_skip_layer_norm(g, i); });
 }
 
 void fuse_bias_skip_layer_norm(ort_graph &g) {
-    g.for_each("SkipLayerNormalization", [&](int i) { add_bias_to_skip(g, i); });
+    g.for_each("SkipLayerNormalization", [&](node_id i) { add_bias_to_skip(g, i); });
 }
 
 } // namespace octet::model::ort

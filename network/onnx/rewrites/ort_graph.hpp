@@ -16,7 +16,7 @@ namespace octet::model {
 
 /// Codes with their scale and zero point: what a DequantizeLinear reads, or a QuantizeLinear writes.
 struct quantized {
-    int codes, scale, zero_point;
+    tensor_id codes, scale, zero_point;
     std::int64_t axis; ///< of a scale per channel
 };
 
@@ -48,9 +48,13 @@ public:
     private:
         int *begin_, *end_;
     };
-    of_tensor operator[](std::size_t t) { return {all_.data() + first_[t], all_.data() + first_[t + 1]}; }
+    of_tensor operator[](tensor_id id) {
+        const std::size_t t = id.index();
+        return {all_.data() + first_[t], all_.data() + first_[t + 1]};
+    }
     /// Of a tensor or dimension that is not there: 0.
-    int at(std::size_t t, std::size_t dim) const {
+    int at(tensor_id id, std::size_t dim) const {
+        const std::size_t t = id.index();
         return t + 1 < first_.size() && dim < first_[t + 1] - first_[t] ? all_[first_[t] + dim] : 0;
     }
 
@@ -63,9 +67,9 @@ class ort_graph : public graph_editor {
 public:
     /// `from_sizes`: constants that the network computes from open sizes, if there may be such.
     ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr,
-              bool qdq_is_int8_allowed = false, std::set<int> *folded = nullptr)
+              bool qdq_is_int8_allowed = false, std::set<tensor_id> *folded = nullptr)
         : graph_editor(g), evaluate(e), is_int8_allowed(qdq_is_int8_allowed), from_sizes_(from_sizes),
-          folded_(folded), first_inserted_(count()) {
+          folded_(folded), first_inserted_(node_count()) {
         find_symbols();
     }
 
@@ -74,179 +78,179 @@ public:
 
     /// The nodes that are there now as ONNX Runtime visits them, which decides where two patterns want one node: from the last
     /// node that no other reads up to what it reads, the last of them in the file first, and so on.
-    std::vector<int> visiting_order() const;
+    std::vector<node_id> visiting_order() const;
 
     /// Does something for each node that is there now, in that order, unless it has gone before its turn.
     template <typename Work> void for_each(const Work &work) {
-        for (const int i : visiting_order())
+        for (const node_id i : visiting_order())
             if (!is_removed(i))
                 work(i);
     }
     template <typename Work> void for_each(std::string_view op, const Work &work) {
-        for_each([&](int i) {
+        for_each([&](node_id i) {
             if (at(i).op == op)
                 work(i);
         });
     }
 
-    // ---- Nodes
+    // ---- Nodes. What is asked of none is none.
 
-    int count() const { return static_cast<int>(node_count()); }
     /// Whether a node stands in front of another one in the file; those that passes have made come behind.
-    bool is_older(int a, int b) const;
-    bool is(int i, std::string_view op) const { return i >= 0 && !is_removed(i) && at(i).op == op; }
-    const operator_facts &facts(int i) const { return facts_of(get_graph(), at(i)); }
-    int input(int i, std::size_t k) const { return k < at(i).inputs.size() ? at(i).inputs[k] : -1; }
-    int output(int i) const { return at(i).outputs[0]; }
+    bool is_older(node_id a, node_id b) const;
+    bool is(node_id i, std::string_view op) const { return i && !is_removed(i) && at(i).op == op; }
+    const operator_facts &facts(node_id i) const { return facts_of(get_graph(), at(i)); }
     /// Whether the file lists so many inputs and no more, absent ones at the end included.
-    bool has_inputs(int i, std::size_t count) const {
+    bool has_inputs(node_id i, std::size_t count) const {
         const auto absent = static_cast<std::size_t>(marks_of(at(i)).absent_inputs);
-        const std::vector<int> &inputs = at(i).inputs;
-        const auto last = std::find_if(inputs.rbegin(), inputs.rend(), [](int t) { return t >= 0; });
-        return static_cast<std::size_t>(inputs.rend() - last) + absent <= count; // a pass may leave -1 behind
+        std::size_t listed = inputs(i).size();
+        while (listed > 0 && !input(i, listed - 1)) // a pass may leave none behind
+            listed--;
+        return listed + absent <= count;
     }
     /// The other operand of a node that has two.
-    int other(int i, int t) const { return input(i, 0) == t ? input(i, 1) : input(i, 0); }
-    template <typename T> T attribute(int i, const char *name, T fallback) const {
+    tensor_id other(node_id i, tensor_id t) const { return input(i, 0) == t ? input(i, 1) : input(i, 0); }
+    template <typename T> T attribute(node_id i, const char *name, T fallback) const {
         return attribute_or(at(i), name, fallback);
     }
 
-    /// The node of an operator that writes a tensor as its first output; -1.
-    int writer(int t, std::string_view op) const;
-    /// The only reader of a tensor, which is no output of the network, if it is of that operator; -1.
-    int reader(int t, std::string_view op) const;
-    /// The only node that reads a tensor, which may be an output of the network, too; -1.
-    int only_node_reading(int t) const;
-    bool is_graph_output(int t) const;
+    /// The node of an operator that writes a tensor as its first output.
+    node_id writer(tensor_id t, std::string_view op) const;
+    /// The only reader of a tensor, which is no output of the network, if it is of that operator.
+    node_id reader(tensor_id t, std::string_view op) const;
+    /// The only node that reads a tensor, which may be an output of the network, too.
+    node_id only_node_reading(tensor_id t) const;
+    bool is_graph_output(tensor_id t) const;
+    /// Whether it is an output of the network, and no node reads it.
+    bool is_output_alone(tensor_id t) const { return is_graph_output(t) && consumers(t).size() == 1; }
     /// By a node, not only by who runs the network.
-    bool is_read(int t) const;
+    bool is_read(tensor_id t) const;
 
     // ---- Tensors
 
-    data_type type(int t) const { return tensor_at(t).type; }
-    const memory::dims &dims(int t) const { return tensor_at(t).dims; }
-    std::size_t rank(int t) const { return dims(t).size(); }
+    data_type type(tensor_id t) const { return tensor_at(t).type; }
+    const memory::dims &dims(tensor_id t) const { return tensor_at(t).dims; }
+    std::size_t rank(tensor_id t) const { return dims(t).size(); }
     /// One dimension; -1 beyond the rank, which what writes a tensor has not always got right in a graph that a program made.
-    dim_t size(int t, std::size_t dim) const { return dim < rank(t) ? dims(t)[dim] : -1; }
-    dim_t last_size(int t) const { return rank(t) == 0 ? -1 : dims(t).back(); }
-    bool is_float(int t) const { return t >= 0 && type(t) == data_type::f32; }
+    dim_t size(tensor_id t, std::size_t dim) const { return dim < rank(t) ? dims(t)[dim] : -1; }
+    dim_t last_size(tensor_id t) const { return rank(t) == 0 ? -1 : dims(t).back(); }
+    bool is_float(tensor_id t) const { return t && type(t) == data_type::f32; }
     /// Whether the value is in the file and nobody can give another one.
-    bool is_constant(int t) const {
-        return t >= 0 && tensor_at(t).is_constant && !tensor_at(t).is_variable &&
+    bool is_constant(tensor_id t) const {
+        return t && tensor_at(t).is_constant && !tensor_at(t).is_variable &&
                !(from_sizes_ && from_sizes_->open_floats.count(t) != 0);
     }
-    bool is_float_constant(int t) const { return is_float(t) && is_constant(t); }
-    std::vector<float> values(int t) const { return values_of<float>(tensor_at(t)); }
+    bool is_float_constant(tensor_id t) const { return is_float(t) && is_constant(t); }
+    std::vector<float> values(tensor_id t) const { return values_of<float>(tensor_at(t)); }
 
     /// The value of a constant of one float, of any number of dimensions.
-    std::optional<float> number(int t) const;
+    std::optional<float> number(tensor_id t) const;
     /// The value of a constant of one float that has at most one dimension.
-    std::optional<float> scalar(int t) const;
+    std::optional<float> scalar(tensor_id t) const;
     /// Whether a scalar is a value, nearly.
-    bool is_value(int t, double value) const;
+    bool is_value(tensor_id t, double value) const;
 
     /// Whether a pass has computed a constant. ONNX Runtime does not look for others that are equal to it.
-    bool is_folded(int t) const { return folded_ && folded_->count(t) != 0; }
+    bool is_folded(tensor_id t) const { return folded_ && folded_->count(t) != 0; }
     /// How many nodes read a constant, or one of equal value and rank, if it has one float and neither was computed: they are one there
     /// (ConstantSharing, which comes before ConstantFolding).
-    std::size_t readers_of_constant(int t);
+    std::size_t readers_of_constant(tensor_id t);
 
     /// Whether two dimensions are known to be equal: both sizes are in the file, or both are open and of one name.
-    bool are_equal(int a, std::size_t a_dim, int b, std::size_t b_dim) const;
-    bool is_known(int t, std::size_t dim) const { return symbol(t, dim) == 0; }
-    bool is_known(int t) const;
-    bool has_size(int t, std::size_t dim, dim_t size) const {
+    bool are_equal(tensor_id a, std::size_t a_dim, tensor_id b, std::size_t b_dim) const;
+    bool is_known(tensor_id t, std::size_t dim) const { return symbol(t, dim) == 0; }
+    bool is_known(tensor_id t) const;
+    bool has_size(tensor_id t, std::size_t dim, dim_t size) const {
         return is_known(t, dim) && this->size(t, dim) == size;
     }
     /// Whether a constant is one that the network computes from open sizes.
-    bool is_sized(int t) const { return from_sizes_ && from_sizes_->tensors.count(t) != 0; }
+    bool is_sized(tensor_id t) const { return from_sizes_ && from_sizes_->tensors.count(t) != 0; }
     /// `sized_constants::open`, as the graph is now.
-    std::set<int> constants_of_open_sizes() const;
+    std::set<tensor_id> constants_of_open_sizes() const;
     /// Whether a constant is among them.
-    bool is_of_open_sizes(int t) const {
+    bool is_of_open_sizes(tensor_id t) const {
         return from_sizes_ && from_sizes_->open && from_sizes_->open->count(t) != 0;
     }
     /// The node that computed such a constant; null.
-    const size_node *sizes_of(int t) const {
+    const size_node *sizes_of(tensor_id t) const {
         if (!from_sizes_)
             return nullptr;
         const auto found = from_sizes_->nodes.find(t);
         return found != from_sizes_->nodes.end() ? &found->second : nullptr;
     }
-    const size_node *sizes_of(int t, std::string_view op) const {
+    const size_node *sizes_of(tensor_id t, std::string_view op) const {
         const size_node *n = sizes_of(t);
         return n && n->computing.op == op ? n : nullptr;
     }
     /// Whether ONNX Runtime knows how many dimensions a tensor has: not behind a Reshape to what a network computes, in old operator sets.
-    bool has_rank(int t) const;
+    bool has_rank(tensor_id t) const;
 
     // ---- Pairs
 
     /// Whether scale and zero point of a DequantizeLinear or QuantizeLinear are constants that fit each other and
     /// the codes.
-    bool is_plain(int i) const;
+    bool is_plain(node_id i) const;
     bool has_one_scale(const quantized &q) const { return element_count(dims(q.scale)) == 1; }
     /// What stands behind a float tensor that a DequantizeLinear writes.
-    std::optional<quantized> dequantized(int t) const;
+    std::optional<quantized> dequantized(tensor_id t) const;
     /// What stands behind a float tensor, if it has one scale and 8-bit codes.
-    std::optional<quantized> activation(int t) const;
-    /// The QuantizeLinear that alone reads a tensor; -1.
-    int quantizer_of(int t) const;
-    quantized written(int q) const { return {output(q), input(q, 1), input(q, 2), 0}; }
-    quantized read(int dq) const { return {input(dq, 0), input(dq, 1), input(dq, 2), 0}; }
+    std::optional<quantized> activation(tensor_id t) const;
+    /// The QuantizeLinear that alone reads a tensor.
+    node_id quantizer_of(tensor_id t) const;
+    quantized written(node_id q) const { return {output(q), input(q, 1), input(q, 2), 0}; }
+    quantized read(node_id dq) const { return {input(dq, 0), input(dq, 1), input(dq, 2), 0}; }
     float scale_of(const quantized &q) const { return values(q.scale).at(0); }
     std::int32_t zero_point_of(const quantized &q) const;
     bool are_equal(const quantized &a, const quantized &b) const;
     /// The zero point as a tensor, also where the node left it out.
-    int zero_point_tensor(const quantized &q);
+    tensor_id zero_point_tensor(const quantized &q);
 
     // ---- Changes
 
-    int add_constant(const std::string &name, data_type type, const memory::dims &dims,
-                     std::vector<std::uint8_t> data);
-    int add_floats(const std::string &name, const memory::dims &dims, const std::vector<float> &values);
+    tensor_id add_constant(const std::string &name, data_type type, const memory::dims &dims,
+                           std::vector<std::uint8_t> data);
+    tensor_id add_floats(const std::string &name, const memory::dims &dims, const std::vector<float> &values);
     /// A computed tensor like another one.
-    int add_like(int t);
-    int add_like(int t, const memory::dims &dims);
-    int add_like(int t, data_type type);
+    tensor_id add_like(tensor_id t);
+    tensor_id add_like(tensor_id t, const memory::dims &dims);
+    tensor_id add_like(tensor_id t, data_type type);
 
     /// Node i, the last of its pattern, computes the same output by one operator.
-    void become(int i, node n);
-    void become(int i, const char *op, std::vector<int> inputs) {
+    void become(node_id i, node n);
+    void become(node_id i, const char *op, tensor_numbers inputs) {
         become(i, node{op, std::move(inputs), {}, {}});
     }
     /// A constant has been computed.
-    void note_folded(int t) {
+    void note_folded(tensor_id t) {
         if (folded_)
             folded_->insert(t);
     }
     /// A tensor gets another shape, and so does what is computed of it.
-    void give_shape(int t, const memory::dims &shape);
-    void set_input(int i, std::size_t k, int t);
-    void set_attribute(int i, const char *name, model::attribute value);
-    template <typename T, typename Value> void set_mark(int i, T node_marks::*mark, Value &&value) {
+    void give_shape(tensor_id t, const memory::dims &shape);
+    void set_input(node_id i, std::size_t k, tensor_id t);
+    void set_attribute(node_id i, const char *name, model::attribute value);
+    template <typename T, typename Value> void set_mark(node_id i, T node_marks::*mark, Value &&value) {
         node n = at(i);
         model::set_mark(n, mark, std::forward<Value>(value));
         replace(i, std::move(n));
     }
     /// Counts as a change that leaves all as it is.
-    void touch(int i) { replace(i, at(i)); }
+    void touch(node_id i) { replace(i, at(i)); }
     /// All readers of one tensor read another one; the network's outputs stay.
-    void redirect(int from, int to);
+    void redirect(tensor_id from, tensor_id to);
     /// Readers of a node's output read x instead, and the node goes. If there are none, what writes x stays all the same.
-    void bypass(int i, int x);
+    void bypass(node_id i, tensor_id x);
     /// The same in a rule. False where ONNX Runtime keeps the node: the output is the network's, or of several inputs not exactly
     /// one comes from another node.
-    bool drop(int i, int x);
+    bool drop(node_id i, tensor_id x);
 
 private:
-    int symbol(int t, std::size_t dim) const;
+    int symbol(tensor_id t, std::size_t dim) const;
     void find_symbols();
 
     const sized_constants *from_sizes_;
-    std::set<int> *folded_;    ///< constants that a pass has computed
-    const int first_inserted_; ///< node
-    mutable std::vector<int> order_of_visits_;
+    std::set<tensor_id> *folded_;      ///< constants that a pass has computed
+    const std::size_t first_inserted_; ///< node
+    mutable std::vector<node_id> order_of_visits_;
     mutable std::size_t visits_at_ = 0; ///< changes when it was found
     dim_symbols symbols_;               ///< empty: all are known
 };

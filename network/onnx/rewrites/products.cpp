@@ -13,7 +13,7 @@ namespace {
 // ---- MatMul and Add
 
 /// C of a product {m, n}: {n}, {1, n}, {m, 1} or {m, n}.
-bool is_bias_of_matrix(const ort_graph &g, int c, int y) {
+bool is_bias_of_matrix(const ort_graph &g, tensor_id c, tensor_id y) {
     if (g.rank(c) == 1)
         return g.are_equal(c, 0, y, 1);
     if (g.rank(c) != 2)
@@ -23,10 +23,11 @@ bool is_bias_of_matrix(const ort_graph &g, int c, int y) {
 }
 
 /// The sum begins with C. A that is no matrix becomes one before, and the result is brought back.
-void form_gemm(ort_graph &g, int i) {
-    const int y = g.output(i), sum = g.reader(y, "Add"), a = g.input(i, 0), b = g.input(i, 1),
-              c = sum < 0 ? -1 : g.other(sum, y);
-    if (c < 0 || !g.is_float(a) || !g.is_float(c) || g.rank(b) != 2 || g.rank(a) < 1 || g.rank(c) < 1)
+void form_gemm(ort_graph &g, node_id i) {
+    const tensor_id y = g.output(i);
+    const node_id sum = g.reader(y, "Add");
+    const tensor_id a = g.input(i, 0), b = g.input(i, 1), c = g.other(sum, y);
+    if (!c || !g.is_float(a) || !g.is_float(c) || g.rank(b) != 2 || g.rank(a) < 1 || g.rank(c) < 1)
         return;
     if (g.rank(a) == 2) {
         if (!is_bias_of_matrix(g, c, y))
@@ -40,7 +41,7 @@ void form_gemm(ort_graph &g, int i) {
     if (!g.is_known(a) || !g.is_known(b) || !g.is_known(c) || g.dims(c) != memory::dims{columns})
         return;
     const dim_t rows = element_count({from.begin(), from.end() - 1});
-    const int matrix = g.add_like(a, {rows, from.back()}), result = g.add_like(y, {rows, columns});
+    const tensor_id matrix = g.add_like(a, {rows, from.back()}), result = g.add_like(y, {rows, columns});
     g.insert_before(sum, {"Reshape", {a}, {matrix}, {}});
     node gemm{"Gemm", {matrix, b, c}, {result}, {}};
     if (from.size() == 1) // no batch has it among others
@@ -52,74 +53,77 @@ void form_gemm(ort_graph &g, int i) {
 
 /// Three of a LayerNormalization's readers are products, of which one has a row added at least, and one is a sum, with what is
 /// again a sum: the products of an attention, and the one behind it.
-void add_attention_products(const ort_graph &g, int norm, std::set<int> &kept) {
-    const int x = g.output(norm);
-    std::vector<int> products;
-    int sum = -1, others = 0;
-    for (const int r : g.consumers(x))
+void add_attention_products(const ort_graph &g, node_id norm, std::set<node_id> &kept) {
+    const tensor_id x = g.output(norm);
+    std::vector<node_id> products;
+    node_id sum;
+    int others = 0;
+    for (const node_id r : g.consumers(x))
         if (g.is(r, "MatMul"))
             products.push_back(r);
-        else if (g.is(r, "Add") && sum < 0)
+        else if (g.is(r, "Add") && !sum)
             sum = r;
         else
-            others += r >= 0;
-    const bool has_row = std::any_of(products.begin(), products.end(), [&](int i) {
-        return g.rank(g.input(i, 1)) == 2 && g.reader(g.output(i), "Add") >= 0;
+            others += r.has_value();
+    const bool has_row = std::any_of(products.begin(), products.end(), [&](node_id i) {
+        return g.rank(g.input(i, 1)) == 2 && g.reader(g.output(i), "Add");
     });
-    if (products.size() != 3 || !has_row || sum < 0 || others > 0)
+    if (products.size() != 3 || !has_row || !sum || others > 0)
         return;
-    const int projection = g.writer(g.other(sum, x), "Add");
-    if (projection < 0)
+    const node_id projection = g.writer(g.other(sum, x), "Add");
+    if (!projection)
         return;
     kept.insert(products.begin(), products.end());
-    for (const int t : g.at(projection).inputs)
-        if (const int last = g.writer(t, "MatMul"); last >= 0)
+    for (const tensor_id t : g.inputs(projection))
+        if (const node_id last = g.writer(t, "MatMul"); last)
             kept.insert(last);
 }
 
 } // namespace
 
 void fuse_matmul_add(ort_graph &g) {
-    std::set<int> kept;
-    g.for_each("LayerNormalization", [&](int i) { add_attention_products(g, i, kept); });
-    g.for_each("MatMul", [&](int i) {
+    std::set<node_id> kept;
+    g.for_each("LayerNormalization", [&](node_id i) { add_attention_products(g, i, kept); });
+    g.for_each("MatMul", [&](node_id i) {
         if (kept.count(i) == 0 || g.rank(g.input(i, 0)) == 2)
             form_gemm(g, i);
     });
 }
 
 void fuse_matmul_add_at_level2(ort_graph &g) {
-    g.for_each("MatMul", [&](int i) { form_gemm(g, i); });
+    g.for_each("MatMul", [&](node_id i) { form_gemm(g, i); });
 }
 
 // ---- Integers
 
 namespace {
 
-bool is_column_bias(const ort_graph &g, int t, dim_t columns) {
+bool is_column_bias(const ort_graph &g, tensor_id t, dim_t columns) {
     const memory::dims &dims = g.dims(t);
     return g.is_float_constant(t) && !dims.empty() && columns > 1 && dims.back() == columns &&
            element_count(dims) == columns;
 }
 
 /// MatMulInteger, Cast, and Mul with a product of two scales; then a row of constants.
-void form_integer_product(ort_graph &g, int i) {
-    const int cast = g.reader(g.output(i), "Cast");
-    const int product = cast < 0 || !g.is_float(g.output(cast)) ? -1 : g.reader(g.output(cast), "Mul");
-    const int factors = product < 0 ? -1 : g.writer(g.other(product, g.output(cast)), "Mul");
-    if (factors < 0 || g.only_consumer(g.output(factors)) != product)
+void form_integer_product(ort_graph &g, node_id i) {
+    const node_id cast = g.reader(g.output(i), "Cast");
+    const node_id product =
+        !cast || !g.is_float(g.output(cast)) ? node_id() : g.reader(g.output(cast), "Mul");
+    const node_id factors = g.writer(g.other(product, g.output(cast)), "Mul");
+    if (!factors || g.only_consumer(g.output(factors)) != product)
         return;
-    const int first = g.input(factors, 0), second = g.input(factors, 1);
+    const tensor_id first = g.input(factors, 0), second = g.input(factors, 1);
     const memory::dims y = g.dims(g.output(i));
     const dim_t columns = y.empty() ? 0 : y.back();
-    if (g.input(i, 1) < 0 || !g.is_float(first) || !g.is_float(second))
+    if (!g.input(i, 1) || !g.is_float(first) || !g.is_float(second))
         return;
     node n{"MatMulIntegerToFloat",
            {g.input(i, 0), g.input(i, 1), first, second, g.input(i, 2), g.input(i, 3)}, // in the file's order
            {},
            {}};
-    const int sum = g.reader(g.output(product), "Add"), row = sum < 0 ? -1 : g.other(sum, g.output(product));
-    const bool has_bias = row >= 0 && is_column_bias(g, row, columns);
+    const node_id sum = g.reader(g.output(product), "Add");
+    const tensor_id row = g.other(sum, g.output(product));
+    const bool has_bias = row && is_column_bias(g, row, columns);
     if (has_bias)
         n.inputs.push_back(g.rank(row) == 1
                                ? row
@@ -129,7 +133,7 @@ void form_integer_product(ort_graph &g, int i) {
     g.remove(i);
     if (has_bias)
         g.remove(product);
-    const int last = has_bias ? sum : product;
+    const node_id last = has_bias ? sum : product;
     g.become(last, std::move(n));
     g.give_shape(g.output(last), y); // a row may have had more dimensions
 }
@@ -137,21 +141,21 @@ void form_integer_product(ort_graph &g, int i) {
 } // namespace
 
 void fuse_matmul_integer_to_float(ort_graph &g) {
-    g.for_each("MatMulInteger", [&](int i) { form_integer_product(g, i); });
+    g.for_each("MatMulInteger", [&](node_id i) { form_integer_product(g, i); });
 }
 
 /// A DynamicQuantizeLinear that nobody else reads.
 void fuse_dynamic_quantize_matmul(ort_graph &g) {
-    g.for_each("MatMulIntegerToFloat", [&](int i) {
-        const int quantize = g.writer(g.input(i, 0), "DynamicQuantizeLinear");
-        if (quantize < 0 ||
-            g.at(quantize).outputs != std::vector<int>{g.input(i, 0), g.input(i, 2), g.input(i, 4)})
+    g.for_each("MatMulIntegerToFloat", [&](node_id i) {
+        const node_id quantize = g.writer(g.input(i, 0), "DynamicQuantizeLinear");
+        if (!quantize ||
+            g.at(quantize).outputs != tensor_numbers{g.input(i, 0), g.input(i, 2), g.input(i, 4)})
             return;
-        for (const int t : g.at(quantize).outputs)
+        for (const tensor_id t : g.outputs(quantize))
             if (g.only_consumer(t) != i)
                 return;
-        const std::vector<int> inputs = {g.input(quantize, 0), g.input(i, 1), g.input(i, 3), g.input(i, 5),
-                                         g.input(i, 6)};
+        const tensor_numbers inputs = {g.input(quantize, 0), g.input(i, 1), g.input(i, 3), g.input(i, 5),
+                                       g.input(i, 6)};
         g.remove(quantize);
         g.become(i, "DynamicQuantizeMatMul", inputs);
     });
@@ -159,15 +163,15 @@ void fuse_dynamic_quantize_matmul(ort_graph &g) {
 
 namespace {
 
-bool has_scales(const ort_graph &g, int i) {
-    return g.is(i, "MatMulIntegerToFloat") && g.input(i, 1) >= 0 && g.input(i, 2) >= 0 && g.input(i, 3) >= 0;
+bool has_scales(const ort_graph &g, node_id i) {
+    return g.is(i, "MatMulIntegerToFloat") && g.input(i, 1) && g.input(i, 2) && g.input(i, 3);
 }
 
 /// No dimensions, or one of size 1.
-bool is_single(const ort_graph &g, int t) { return g.rank(t) <= 1 && element_count(g.dims(t)) == 1; }
+bool is_single(const ort_graph &g, tensor_id t) { return g.rank(t) <= 1 && element_count(g.dims(t)) == 1; }
 
 /// What the kernel takes for scales of B: one, one per column, or one per column of each matrix.
-bool fits_columns(const ort_graph &g, int scale, int b) {
+bool fits_columns(const ort_graph &g, tensor_id scale, tensor_id b) {
     if (is_single(g, scale))
         return true;
     memory::dims of_columns = g.dims(b);
@@ -180,7 +184,7 @@ bool fits_columns(const ort_graph &g, int scale, int b) {
 }
 
 /// Whether the kernel takes the scales the other way round, for their dimensions.
-bool are_swapped(const ort_graph &g, int a, int b) {
+bool are_swapped(const ort_graph &g, tensor_id a, tensor_id b) {
     if (!is_single(g, a))
         return g.rank(a) == 1 || g.last_size(a) != 1;
     return !is_single(g, b) && g.rank(b) > 1 && g.size(b, g.rank(b) - 2) != 1;
@@ -188,10 +192,10 @@ bool are_swapped(const ort_graph &g, int a, int b) {
 
 } // namespace
 
-void order_scales(ort_graph &g, int i) {
+void order_scales(ort_graph &g, node_id i) {
     if (!has_scales(g, i))
         return;
-    const int a = g.input(i, 2), b = g.input(i, 3);
+    const tensor_id a = g.input(i, 2), b = g.input(i, 3);
     const bool is_computed_alone =
         is_single(g, a) && is_single(g, b) && g.is_constant(a) && !g.is_constant(b);
     if (!is_computed_alone && !are_swapped(g, a, b))
@@ -201,10 +205,10 @@ void order_scales(ort_graph &g, int i) {
     g.replace(i, std::move(n));
 }
 
-void split_scales(ort_graph &g, int i) {
+void split_scales(ort_graph &g, node_id i) {
     if (!has_scales(g, i))
         return;
-    const int y = g.output(i), a = g.input(i, 2), b = g.input(i, 3), bias = g.input(i, 6);
+    const tensor_id y = g.output(i), a = g.input(i, 2), b = g.input(i, 3), bias = g.input(i, 6);
     const bool has_zero = g.number(a) == 0.f || g.number(b) == 0.f,
                are_plain = is_single(g, a) && g.rank(b) <= 1 && fits_columns(g, b, g.input(i, 1));
     if (are_plain && !has_zero && (g.is_constant(a) || g.is_constant(b)))
@@ -212,27 +216,27 @@ void split_scales(ort_graph &g, int i) {
     constexpr std::int64_t as_f32 = 1;
     tensor sums = g.tensor_at(y);
     sums.type = data_type::s32;
-    const int whole = g.add_tensor(std::move(sums)), real = g.add_like(y);
+    const tensor_id whole = g.add_tensor(std::move(sums)), real = g.add_like(y);
     g.insert_before(
         i, {"MatMulInteger", {g.input(i, 0), g.input(i, 1), g.input(i, 4), g.input(i, 5)}, {whole}, {}});
     g.insert_before(i, {"Cast", {whole}, {real}, {{"to", as_f32}}});
     // One scale of A and what fits columns of B are one factor; others come behind the bias.
     std::vector<node> steps;
     const bool is_a_single = is_single(g, a), are_columns = fits_columns(g, b, g.input(i, 1));
-    int factor = is_a_single ? a : are_columns ? b : -1;
+    tensor_id factor = is_a_single ? a : are_columns ? b : tensor_id();
     if (is_a_single && are_columns) {
         factor = g.add_like(b);
         g.insert_before(i, {"Mul", {a, b}, {factor}, {}});
     }
-    if (factor >= 0)
+    if (factor)
         steps.push_back({"Mul", {factor}, {}, {}});
-    if (bias >= 0)
+    if (bias)
         steps.push_back({"Add", {bias}, {}, {}});
     if (!is_a_single)
         steps.push_back({"Mul", {a}, {}, {}});
     if (!are_columns)
         steps.push_back({"Mul", {b}, {}, {}});
-    int x = real;
+    tensor_id x = real;
     for (node &n : steps) {
         n.inputs.insert(n.inputs.begin(), x);
         if (&n == &steps.back())
@@ -243,15 +247,15 @@ void split_scales(ort_graph &g, int i) {
     }
 }
 
-void split_dynamic_quantize_matmul(ort_graph &g, int i) {
+void split_dynamic_quantize_matmul(ort_graph &g, node_id i) {
     if (!g.is(i, "DynamicQuantizeMatMul"))
         return;
     tensor codes = g.tensor_at(g.input(i, 0)), scale, zero_point;
     codes.type = zero_point.type = data_type::u8;
     scale.type = data_type::f32;
     codes.is_constant = false;
-    const std::vector<int> quantized = {g.add_tensor(std::move(codes)), g.add_tensor(std::move(scale)),
-                                        g.add_tensor(std::move(zero_point))};
+    const tensor_numbers quantized = {g.add_tensor(std::move(codes)), g.add_tensor(std::move(scale)),
+                                      g.add_tensor(std::move(zero_point))};
     g.insert_before(i, {"DynamicQuantizeLinear", {g.input(i, 0)}, quantized, {}});
     g.become(i, "MatMulIntegerToFloat",
              {quantized[0], g.input(i, 1), quantized[1], g.input(i, 2), quantized[2], g.input(i, 3),
@@ -263,7 +267,7 @@ void split_dynamic_quantize_matmul(ort_graph &g, int i) {
 namespace {
 
 /// The first MatMul, before operator set 9, is not looked at.
-bool is_fusible_product(ort_graph &g, int i) {
+bool is_fusible_product(ort_graph &g, node_id i) {
     constexpr std::int64_t first_opset = 9;
     return g.is(i, "FusedMatMul") || (g.is(i, "MatMul") && g.get_graph().opset >= first_opset);
 }
@@ -288,16 +292,17 @@ std::optional<taken_order> taken(const order &p) {
 constexpr const char *transposed[] = {"transA", "transB"},
                      *batch_transposed[] = {"transBatchA", "transBatchB"};
 
-/// The Transpose that wrote a tensor; -1. A Cast of one becomes a Transpose of a Cast.
-int transpose_of(ort_graph &g, int t) {
-    const int cast = g.writer(t, "Cast"), codes = cast < 0 ? t : g.input(cast, 0),
-              before = g.writer(codes, "Transpose");
-    if (before < 0 || g.is_graph_output(codes) || g.is_graph_output(t) || !taken(meant_order_of(g, before)))
-        return -1;
-    if (cast < 0)
+/// The Transpose that wrote a tensor. A Cast of one becomes a Transpose of a Cast.
+node_id transpose_of(ort_graph &g, tensor_id t) {
+    const node_id cast = g.writer(t, "Cast");
+    const tensor_id codes = !cast ? t : g.input(cast, 0);
+    const node_id before = g.writer(codes, "Transpose");
+    if (!before || g.is_graph_output(codes) || g.is_graph_output(t) || !taken(meant_order_of(g, before)))
+        return {};
+    if (!cast)
         return before;
     const order p = meant_order_of(g, before);
-    const int x = g.input(before, 0), floats = g.add_like(x, g.type(t));
+    const tensor_id x = g.input(before, 0), floats = g.add_like(x, g.type(t));
     node moved = with_options_of(g.at(cast), "Cast");
     moved.inputs = {x};
     moved.outputs = {floats};
@@ -307,14 +312,14 @@ int transpose_of(ort_graph &g, int t) {
 }
 
 /// Takes transposes that move a batch only between operands of equally many dimensions.
-void take_transposes(ort_graph &g, int i) {
+void take_transposes(ort_graph &g, node_id i) {
     if (!g.is_float(g.input(i, 0)) || !g.is_float(g.input(i, 1)) || g.input(i, 0) == g.input(i, 1))
         return;
     std::optional<taken_order> ways[2];
     for (std::size_t k = 0; k < 2; k++) {
         if (g.attribute<std::int64_t>(i, batch_transposed[k], 0) != 0)
             continue;
-        if (const int before = transpose_of(g, g.input(i, k)); before >= 0)
+        if (const node_id before = transpose_of(g, g.input(i, k)); before)
             ways[k] = taken(meant_order_of(g, before));
     }
     const bool are_alike = g.rank(g.input(i, 0)) == g.rank(g.input(i, 1));
@@ -323,7 +328,7 @@ void take_transposes(ort_graph &g, int i) {
             continue;
         node n = g.at(i);
         n.op = "FusedMatMul";
-        n.inputs[k] = g.input(g.producer(n.inputs[k]), 0);
+        n.inputs[k] = g.input(g.producer(input_of(n, k)), 0);
         if (ways[k]->swaps)
             n.attributes[transposed[k]] = std::int64_t{attribute_or<std::int64_t>(n, transposed[k], 0) == 0};
         if (ways[k]->moves_batch)
@@ -335,19 +340,19 @@ void take_transposes(ort_graph &g, int i) {
 } // namespace
 
 void fuse_matmul_transpose(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         if (is_fusible_product(g, i))
             take_transposes(g, i);
     });
 }
 
 /// The first dimension goes behind the others of a batch by a Transpose again.
-void split_batch_transpose(ort_graph &g, int i) {
+void split_batch_transpose(ort_graph &g, node_id i) {
     for (std::size_t k = 0; g.is(i, "FusedMatMul") && k < 2; k++) {
         if (g.attribute<std::int64_t>(i, batch_transposed[k], 0) == 0)
             continue;
         node n = g.at(i);
-        const int x = n.inputs[k];
+        const tensor_id x = input_of(n, k);
         order p(g.rank(x));
         for (std::size_t d = 0; d < p.size(); d++)
             p[d] = static_cast<std::int64_t>(d + 2 < p.size() ? d + 1 : d + 2 == p.size() ? 0 : d);
@@ -364,16 +369,16 @@ namespace {
 
 struct scaling {
     float factor;
-    int scaled; ///< the other operand
+    tensor_id scaled; ///< the other operand
 };
 
 /// A product with a constant of one element, or a quotient by it. Of an unknown rank only one without dimensions is small enough.
-std::optional<scaling> scaling_of(const ort_graph &g, int i) {
+std::optional<scaling> scaling_of(const ort_graph &g, node_id i) {
     const bool is_quotient = g.is(i, "Div");
     if (!is_quotient && !g.is(i, "Mul"))
         return {};
     for (std::size_t k = is_quotient ? 1 : 0; k < 2; k++) {
-        const int c = g.input(i, k), scaled = g.input(i, 1 - k);
+        const tensor_id c = g.input(i, k), scaled = g.input(i, 1 - k);
         const auto number = g.number(c);
         if (number && g.is_float(scaled) && g.rank(c) <= (g.has_rank(scaled) ? g.rank(scaled) : 0))
             return scaling{is_quotient ? 1.f / *number : *number, scaled};
@@ -382,34 +387,34 @@ std::optional<scaling> scaling_of(const ort_graph &g, int i) {
 }
 
 /// Before a product, the rank must be known.
-bool is_scaled_tensor(const ort_graph &g, int i) {
-    const auto found = i < 0 ? std::nullopt : scaling_of(g, i);
+bool is_scaled_tensor(const ort_graph &g, node_id i) {
+    const auto found = i ? scaling_of(g, i) : std::nullopt;
     return found && g.has_rank(found->scaled) && g.rank(found->scaled) > 0;
 }
 
 /// Factors of the operands, the one that the file has first before the other, and of the product become one, which is not the same
 /// to the last bit.
-void take_factors(ort_graph &g, int i, std::set<int> &made) {
+void take_factors(ort_graph &g, node_id i, std::set<node_id> &made) {
     node n = g.at(i);
-    if (n.inputs.size() < 2 || !g.is_float(n.inputs[0]) || !g.is_float(n.inputs[1]))
+    if (n.inputs.size() < 2 || !g.is_float(input_of(n, 0)) || !g.is_float(input_of(n, 1)))
         return;
     float alpha = attribute_or(n, "alpha", 1.f);
     bool is_scaled = false;
-    const auto take = [&](int scale) {
-        const auto found = scale < 0 ? std::nullopt : scaling_of(g, scale);
+    const auto take = [&](node_id scale) {
+        const auto found = scale ? scaling_of(g, scale) : std::nullopt;
         if (found)
             alpha *= found->factor;
         is_scaled = is_scaled || found;
         return found;
     };
     n.inputs.resize(2);
-    const int writers[2] = {g.producer(n.inputs[0]), g.producer(n.inputs[1])};
-    const bool is_second_older = writers[0] >= 0 && writers[1] >= 0 && g.is_older(writers[1], writers[0]);
+    const node_id writers[2] = {g.producer(input_of(n, 0)), g.producer(input_of(n, 1))};
+    const bool is_second_older = writers[0] && writers[1] && g.is_older(writers[1], writers[0]);
     for (const std::size_t k : {std::size_t(is_second_older), std::size_t(!is_second_older)})
         if (is_scaled_tensor(g, writers[k]))
             n.inputs[k] = take(writers[k])->scaled;
-    const int follower = g.only_consumer(g.output(i));
-    const bool is_behind = follower >= 0 && take(follower);
+    const node_id follower = g.only_consumer(g.output(i));
+    const bool is_behind = follower && take(follower);
     if (!is_scaled)
         return;
     n.op = "FusedMatMul";
@@ -423,8 +428,8 @@ void take_factors(ort_graph &g, int i, std::set<int> &made) {
 } // namespace
 
 void fuse_matmul_scale(ort_graph &g) {
-    std::set<int> made; // in this step, which looks at each product once
-    g.for_each([&](int i) {
+    std::set<node_id> made; // in this step, which looks at each product once
+    g.for_each([&](node_id i) {
         if (made.count(i) == 0 && is_fusible_product(g, i))
             take_factors(g, i, made);
     });

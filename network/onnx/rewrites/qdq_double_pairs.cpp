@@ -40,15 +40,15 @@ public:
     explicit double_pairs(ort_graph &g) : g_(g) {}
 
     /// i is the DequantizeLinear of the first pair.
-    void merge_behind(int i) {
+    void merge_behind(node_id i) {
         if (merged_.count(i) != 0 || !has_parameters(i, "DequantizeLinear"))
             return;
-        const int above = g_.producer(g_.input(i, 0)), below = g_.only_consumer(g_.output(i));
+        const node_id above = g_.producer(g_.input(i, 0)), below = g_.only_consumer(g_.output(i));
         if (!has_parameters(above, "QuantizeLinear") || g_.only_consumer(g_.output(above)) != i ||
             !has_parameters(below, "QuantizeLinear") || !are_a_pair(above, i))
             return;
-        const std::vector<int> last = g_.consumers(g_.output(below));
-        if (last.empty() || !std::all_of(last.begin(), last.end(), [&](int dq) {
+        const std::vector<node_id> last = g_.consumers(g_.output(below));
+        if (last.empty() || !all_of(last, [&](node_id dq) {
                 return has_parameters(dq, "DequantizeLinear") && are_a_pair(below, dq);
             }))
             return;
@@ -60,11 +60,11 @@ public:
             const parameters common = common_range({g_.scale_of(first), g_.zero_point_of(first)},
                                                    {g_.scale_of(second), g_.zero_point_of(second)},
                                                    is_signed ? std::numeric_limits<std::int8_t>::min() : 0);
-            for (const int dq : last)
+            for (const node_id dq : last)
                 set_parameters(dq, common);
             set_parameters(above, common);
         }
-        for (const int dq : last)
+        for (const node_id dq : last)
             g_.set_input(dq, 0, first.codes);
         merged_.insert(last.begin(), last.end());
         g_.remove(i);
@@ -75,14 +75,14 @@ private:
     // ---- Parameters
 
     /// Whether a node is one of two and names scale and zero point, both constant and one.
-    bool has_parameters(int i, std::string_view op) const {
-        const auto is_one = [&](int t) {
-            return t >= 0 && g_.tensor_at(t).dims.size() <= 1 && element_count(g_.tensor_at(t).dims) == 1;
+    bool has_parameters(node_id i, std::string_view op) const {
+        const auto is_one = [&](tensor_id t) {
+            return t && g_.tensor_at(t).dims.size() <= 1 && element_count(g_.tensor_at(t).dims) == 1;
         };
         return g_.is(i, op) && g_.at(i).outputs.size() == 1 && is_one(g_.input(i, 1)) &&
                is_one(g_.input(i, 2)) && g_.is_plain(i) && is_code(g_.type(g_.input(i, 2)));
     }
-    bool are_a_pair(int q, int dq) const { return g_.are_equal(g_.written(q), g_.read(dq)); }
+    bool are_a_pair(node_id q, node_id dq) const { return g_.are_equal(g_.written(q), g_.read(dq)); }
 
     /// ONNX Runtime's question.
     bool are_almost_equal(const quantized &a, const quantized &b) const {
@@ -91,8 +91,8 @@ private:
     }
 
     /// Under the dimensions of those that were there.
-    void set_parameters(int i, const parameters &p) {
-        const int scale = g_.input(i, 1), zero = g_.input(i, 2);
+    void set_parameters(node_id i, const parameters &p) {
+        const tensor_id scale = g_.input(i, 1), zero = g_.input(i, 2);
         g_.set_input(i, 1,
                      g_.add_constant("scale of two pairs", data_type::f32, g_.dims(scale),
                                      bytes_of<float>({p.scale})));
@@ -102,20 +102,20 @@ private:
     }
 
     ort_graph &g_;
-    std::set<int> merged_; ///< which another pair behind has to wait for, until the next step
+    std::set<node_id> merged_; ///< which another pair behind has to wait for, until the next step
 };
 
 } // namespace
 
-void split_scale_of_zero(ort_graph &g, int i) {
-    const auto is_zero = [&](int t) { return t >= 0 && g.number(t) == 0.f; };
+void split_scale_of_zero(ort_graph &g, node_id i) {
+    const auto is_zero = [&](tensor_id t) { return t && g.number(t) == 0.f; };
     const auto constant = [&](float value) { return g.add_floats("scale of 0", {}, {value}); };
     const bool quantizes = g.is(i, "QuantizeLinear");
     if (quantizes || g.is(i, "DequantizeLinear")) {
         if (!is_zero(g.input(i, 1)))
             return;
         g.set_input(i, 1, constant(1.f));
-        const int real = quantizes ? g.input(i, 0) : g.output(i), other = g.add_like(real);
+        const tensor_id real = quantizes ? g.input(i, 0) : g.output(i), other = g.add_like(real);
         node n = g.at(i);
         (quantizes ? n.inputs : n.outputs)[0] = other;
         g.replace(i, std::move(n));
@@ -140,7 +140,7 @@ void split_scale_of_zero(ort_graph &g, int i) {
     if (operands.dst_scale != scaled_operands::none && operands.dst_scale < inputs)
         enlarge(operands.dst_scale);
     else if (are_enlarged && g.is_float(g.output(i))) { // then what the operator gives is 0
-        const int real = g.output(i), other = g.add_like(real);
+        const tensor_id real = g.output(i), other = g.add_like(real);
         node n = g.at(i);
         n.outputs[0] = other;
         g.replace(i, std::move(n));
@@ -150,7 +150,7 @@ void split_scale_of_zero(ort_graph &g, int i) {
 
 void remove_double_pairs(ort_graph &g) {
     double_pairs pairs(g);
-    g.for_each([&](int i) { pairs.merge_behind(i); });
+    g.for_each([&](node_id i) { pairs.merge_behind(i); });
 }
 
 } // namespace octet::model::ort

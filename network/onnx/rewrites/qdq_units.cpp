@@ -18,7 +18,7 @@ class units {
 public:
     explicit units(ort_graph &g) : g_(g) {}
 
-    void form(int i) {
+    void form(node_id i) {
         if (g_.facts(i).form == quantized_form::parts)
             return split(i);
         if (g_.at(i).outputs.size() != 1 || is_before_limit(i) || is_quantized_for_some(i))
@@ -51,15 +51,15 @@ public:
 private:
     // ---- Pieces of the new nodes
 
-    void append(std::vector<int> &inputs, const quantized &q) {
+    void append(tensor_numbers &inputs, const quantized &q) {
         inputs.insert(inputs.end(), {q.codes, q.scale, g_.zero_point_tensor(q)});
     }
-    void append_output(std::vector<int> &inputs, const quantized &q) {
+    void append_output(tensor_numbers &inputs, const quantized &q) {
         inputs.insert(inputs.end(), {q.scale, g_.zero_point_tensor(q)});
     }
 
     /// The node takes the place of QuantizeLinear: there all its inputs have been written.
-    void replace_by(int i, int quantizer, node n) {
+    void replace_by(node_id i, node_id quantizer, node n) {
         n.outputs = g_.at(quantizer).outputs;
         n.number = g_.at(i).number;
         g_.remove(i);
@@ -70,32 +70,31 @@ private:
 
     /// Whether one node reads the output, a Relu or Clip that one node alone reads: had codes implied it, it would have gone.
     /// Whether the output itself is the network's, too, does not matter.
-    bool is_before_limit(int i) const {
-        int limit = -1;
-        for (const int r : g_.consumers(g_.output(i)))
-            if (r >= 0 && std::exchange(limit, r) >= 0)
+    bool is_before_limit(node_id i) const {
+        node_id limit;
+        for (const node_id r : g_.consumers(g_.output(i)))
+            if (r && std::exchange(limit, r))
                 return false;
-        return (g_.is(limit, "Relu") || g_.is(limit, "Clip")) && g_.only_consumer(g_.output(limit)) >= 0;
+        return (g_.is(limit, "Relu") || g_.is(limit, "Clip")) && g_.only_consumer(g_.output(limit));
     }
 
     /// Whether QuantizeLinear is one of several readers.
-    bool is_quantized_for_some(int i) const {
-        const std::vector<int> &readers = g_.consumers(g_.output(i));
-        return readers.size() > 1 &&
-               std::any_of(readers.begin(), readers.end(), [&](int r) { return g_.is(r, "QuantizeLinear"); });
+    bool is_quantized_for_some(node_id i) const {
+        const std::vector<node_id> &readers = g_.consumers(g_.output(i));
+        return readers.size() > 1 && any_of(readers, [&](node_id r) { return g_.is(r, "QuantizeLinear"); });
     }
 
-    int quantizer_of(int i) const { return g_.quantizer_of(g_.output(i)); }
-    bool writes(int quantizer, data_type type) const { return g_.type(g_.output(quantizer)) == type; }
+    node_id quantizer_of(node_id i) const { return g_.quantizer_of(g_.output(i)); }
+    bool writes(node_id quantizer, data_type type) const { return g_.type(g_.output(quantizer)) == type; }
     data_type type_of(const quantized &q) const { return g_.type(q.codes); }
 
     /// Equal parameters, also by name: a zero point that was left out makes no pair.
     bool are_a_pair(const quantized &x, const quantized &y) const {
-        return x.zero_point >= 0 && y.zero_point >= 0 && g_.are_equal(x, y);
+        return x.zero_point && y.zero_point && g_.are_equal(x, y);
     }
 
     /// Weights with one scale, or as many as there are indices of `axis`, whose they become, whatever axis the node names.
-    std::optional<quantized> weights(int t, std::size_t axis) const {
+    std::optional<quantized> weights(tensor_id t, std::size_t axis) const {
         const auto q = g_.dequantized(t);
         const bool fits =
             q && is_code(type_of(*q)) &&
@@ -103,28 +102,29 @@ private:
         return fits ? q : std::nullopt;
     }
 
-    /// The s32 codes of a bias, -1 for one that is absent; none for one of floats.
-    std::optional<int> bias(int t) const {
-        if (t < 0)
-            return -1;
+    /// The s32 codes of a bias, none where it is absent; nothing for one of floats.
+    std::optional<tensor_id> bias(tensor_id t) const {
+        if (!t)
+            return tensor_id();
         const auto q = g_.dequantized(t);
-        return q && type_of(*q) == data_type::s32 ? std::optional<int>(q->codes) : std::nullopt;
+        return q && type_of(*q) == data_type::s32 ? std::optional<tensor_id>(q->codes) : std::nullopt;
     }
 
     /// The bias of a Gemm as s32 codes; its scale does not matter.
-    std::optional<int> gemm_bias(int t) const {
-        const int dq = g_.writer(t, "DequantizeLinear"), codes = dq < 0 ? -1 : g_.input(dq, 0);
-        if (t < 0)
-            return -1;
-        return codes >= 0 && g_.type(codes) == data_type::s32 ? std::optional<int>(codes) : std::nullopt;
+    std::optional<tensor_id> gemm_bias(tensor_id t) const {
+        const node_id dq = g_.writer(t, "DequantizeLinear");
+        const tensor_id codes = g_.input(dq, 0);
+        if (!t)
+            return tensor_id();
+        return codes && g_.type(codes) == data_type::s32 ? std::optional<tensor_id>(codes) : std::nullopt;
     }
 
     /// Whether a bias of codes has the scale of the convolution's sums, as nearly as ONNX Runtime asks, and no zero point.
-    bool fits_sums(int bias, const quantized &x, const quantized &w) const {
+    bool fits_sums(tensor_id bias, const quantized &x, const quantized &w) const {
         constexpr float absolute = 1e-6f, relative = 0.01f;
         const auto b = g_.dequantized(bias);
         if (!b)
-            return bias < 0;
+            return !bias;
         const std::vector<float> given = g_.values(b->scale), scales = g_.values(w.scale);
         if (given.size() != 1 && scales.size() != 1 && given.size() != scales.size())
             return false;
@@ -135,7 +135,7 @@ private:
             if (!(std::abs(given[given.size() == 1 ? 0 : c] - sum) <= absolute + relative * std::abs(sum)))
                 return false;
         }
-        if (b->zero_point < 0)
+        if (!b->zero_point)
             return true;
         const std::vector<std::int32_t> points = values_of<std::int32_t>(g_.tensor_at(b->zero_point));
         return std::all_of(points.begin(), points.end(), [](std::int32_t z) { return z == 0; });
@@ -149,37 +149,37 @@ private:
 
     // ---- Forms
 
-    void convolution(int i) {
-        const int quantizer = quantizer_of(i);
+    void convolution(node_id i) {
+        const node_id quantizer = quantizer_of(i);
         const auto x = g_.activation(g_.input(i, 0)), w = weights(g_.input(i, 1), 0);
         const auto b = bias(g_.input(i, 2));
-        if (quantizer < 0 || !x || !w || !b || !are_multiplied(*x, *w) || !writes(quantizer, type_of(*x)) ||
+        if (!quantizer || !x || !w || !b || !are_multiplied(*x, *w) || !writes(quantizer, type_of(*x)) ||
             !fits_sums(g_.input(i, 2), *x, *w))
             return;
         node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         append(n.inputs, *x);
         append(n.inputs, *w);
         append_output(n.inputs, g_.written(quantizer));
-        if (*b >= 0)
+        if (*b)
             n.inputs.push_back(*b);
         replace_by(i, quantizer, std::move(n));
     }
 
     /// Without a QuantizeLinear behind it the product becomes MatMulIntegerToFloat.
-    void matrix_product(int i) {
-        const int follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
+    void matrix_product(node_id i) {
+        const node_id follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0));
         const auto b = weights(g_.input(i, 1), g_.rank(g_.input(i, 1)) - 1);
         if (!a)
             return form_product_of_blocks(g_, i);
         if (!b || !are_multiplied(*a, *b))
             return;
-        if (follower < 0) {
-            const int a_zero = g_.zero_point_tensor(*a), b_zero = g_.zero_point_tensor(*b);
+        if (!follower) {
+            const tensor_id a_zero = g_.zero_point_tensor(*a), b_zero = g_.zero_point_tensor(*b);
             g_.become(i, "MatMulIntegerToFloat", {a->codes, b->codes, a->scale, b->scale, a_zero, b_zero});
             return;
         }
-        if (quantizer < 0 || !writes(quantizer, type_of(*a)))
+        if (!quantizer || !writes(quantizer, type_of(*a)))
             return;
         node n{g_.facts(i).on_codes, {}, {}, {}};
         append(n.inputs, *a);
@@ -188,20 +188,19 @@ private:
         replace_by(i, quantizer, std::move(n));
     }
 
-    void gemm(int i) {
-        const int follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
+    void gemm(node_id i) {
+        const node_id follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0));
         if (!a)
             return form_product_of_blocks(g_, i);
         const std::size_t columns = g_.attribute<std::int64_t>(i, "transB", 0) != 0 ? 0 : 1;
         const auto b = weights(g_.input(i, 1), columns);
-        const bool has_bias = g_.input(i, 2) >= 0;
+        const bool has_bias = g_.input(i, 2).has_value();
         const auto c = gemm_bias(g_.input(i, 2));
-        if (!b || !c || a->zero_point < 0 || b->zero_point < 0 ||
-            g_.rank(b->scale) != g_.rank(b->zero_point) ||
+        if (!b || !c || !a->zero_point || !b->zero_point || g_.rank(b->scale) != g_.rank(b->zero_point) ||
             (type_of(*a) == data_type::s8 && type_of(*b) != data_type::s8) ||
             (has_bias && (g_.attribute(i, "beta", 1.f) != 1.f || g_.attribute(i, "alpha", 1.f) != 1.f)) ||
-            (follower >= 0 && (quantizer < 0 || !writes(quantizer, type_of(*a)))))
+            (follower && (!quantizer || !writes(quantizer, type_of(*a)))))
             return;
         node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         n.outputs = g_.at(i).outputs;
@@ -209,16 +208,16 @@ private:
         append(n.inputs, *a);
         append(n.inputs, *b);
         n.inputs.push_back(*c);
-        if (quantizer < 0)
+        if (!quantizer)
             return g_.replace(i, std::move(n));
         append_output(n.inputs, g_.written(quantizer));
         replace_by(i, quantizer, std::move(n));
     }
 
-    void binary(int i) {
-        const int quantizer = quantizer_of(i);
+    void binary(node_id i) {
+        const node_id quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0)), b = g_.activation(g_.input(i, 1));
-        if (quantizer < 0 || !a || !b || type_of(*a) != type_of(*b) || !writes(quantizer, type_of(*a)))
+        if (!quantizer || !a || !b || type_of(*a) != type_of(*b) || !writes(quantizer, type_of(*a)))
             return;
         node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         append(n.inputs, *a);
@@ -227,9 +226,9 @@ private:
         replace_by(i, quantizer, std::move(n));
     }
 
-    void concatenation(int i) {
-        const int quantizer = quantizer_of(i);
-        if (quantizer < 0)
+    void concatenation(node_id i) {
+        const node_id quantizer = quantizer_of(i);
+        if (!quantizer)
             return;
         node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         append_output(n.inputs, g_.written(quantizer));
@@ -242,10 +241,10 @@ private:
         replace_by(i, quantizer, std::move(n));
     }
 
-    void unary(int i) {
-        const int quantizer = quantizer_of(i);
+    void unary(node_id i) {
+        const node_id quantizer = quantizer_of(i);
         const auto x = g_.activation(g_.input(i, 0));
-        if (quantizer < 0 || !x || !writes(quantizer, type_of(*x)))
+        if (!quantizer || !x || !writes(quantizer, type_of(*x)))
             return;
         node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
         if (g_.facts(i).depends_on_opset)
@@ -255,13 +254,13 @@ private:
         replace_by(i, quantizer, std::move(n));
     }
 
-    void find(int i) {
-        if (const auto x = g_.activation(g_.input(i, 0)); x && x->zero_point >= 0)
+    void find(node_id i) {
+        if (const auto x = g_.activation(g_.input(i, 0)); x && x->zero_point)
             g_.set_input(i, 0, x->codes);
     }
 
     /// What only moves elements, or chooses among them, does so with codes of one scale.
-    void move(int i) {
+    void move(node_id i) {
         const auto x = g_.activation(g_.input(i, 0));
         const bool mixes = g_.is(i, "Resize") && // then it stays on floats
                            g_.attribute<std::string>(i, "mode", "nearest") != "nearest";
@@ -269,8 +268,8 @@ private:
         const bool is_early = g_.is(i, "MaxPool") && g_.get_graph().opset < pool_opset;
         if (mixes || is_early)
             return;
-        const int quantizer = quantizer_of(i);
-        if (quantizer < 0 || !x || !are_a_pair(*x, g_.written(quantizer)))
+        const node_id quantizer = quantizer_of(i);
+        if (!quantizer || !x || !are_a_pair(*x, g_.written(quantizer)))
             return;
         const bool compares = g_.is(i, "MaxPool") || g_.is(i, "ReduceMax") || g_.is(i, "ReduceMin");
         if (compares && !(g_.scale_of(*x) > 0))
@@ -281,10 +280,10 @@ private:
     }
 
     /// Elements of both are quantized anew.
-    void choose(int i) {
-        const int quantizer = quantizer_of(i);
+    void choose(node_id i) {
+        const node_id quantizer = quantizer_of(i);
         const auto x = g_.activation(g_.input(i, 1)), y = g_.activation(g_.input(i, 2));
-        if (quantizer < 0 || !x || !y || type_of(*x) != type_of(*y) || !writes(quantizer, type_of(*x)))
+        if (!quantizer || !x || !y || type_of(*x) != type_of(*y) || !writes(quantizer, type_of(*x)))
             return;
         node n{"QLinearWhere", {g_.input(i, 0)}, {}, {}};
         append(n.inputs, *x);
@@ -294,12 +293,12 @@ private:
     }
 
     /// All outputs are quantized as the input is.
-    void split(int i) {
+    void split(node_id i) {
         const auto x = g_.activation(g_.input(i, 0));
-        std::vector<int> quantizers;
-        for (const int t : g_.at(i).outputs) {
+        std::vector<node_id> quantizers;
+        for (const tensor_id t : g_.outputs(i)) {
             quantizers.push_back(g_.quantizer_of(t));
-            if (!x || quantizers.back() < 0 || !are_a_pair(*x, g_.written(quantizers.back())))
+            if (!x || !quantizers.back() || !are_a_pair(*x, g_.written(quantizers.back())))
                 return;
         }
         node n = g_.at(i);
@@ -316,13 +315,13 @@ private:
 
 } // namespace
 
-void split_choice(ort_graph &g, int i) {
+void split_choice(ort_graph &g, node_id i) {
     if (!g.is(i, "QLinearWhere"))
         return;
-    const std::vector<int> in = g.at(i).inputs;
-    int real[2];
+    const tensor_numbers in = g.at(i).inputs;
+    tensor_id real[2];
     for (std::size_t k = 0; k < 2; k++) {
-        tensor t = g.tensor_at(in[1 + 3 * k]);
+        tensor t = g.tensor_at(tensor_ids(in)[1 + 3 * k]);
         t.type = data_type::f32;
         t.is_constant = false;
         t.data = {};
@@ -332,14 +331,14 @@ void split_choice(ort_graph &g, int i) {
     }
     tensor chosen = g.tensor_at(g.output(i));
     chosen.type = data_type::f32;
-    const int y = g.add_tensor(std::move(chosen));
+    const tensor_id y = g.add_tensor(std::move(chosen));
     g.insert_before(i, {"Where", {in[0], real[0], real[1]}, {y}, {}});
     g.become(i, "QuantizeLinear", {y, in[7], in[8]});
 }
 
 void form_units(ort_graph &g) {
     units all(g);
-    g.for_each([&](int i) { all.form(i); });
+    g.for_each([&](node_id i) { all.form(i); });
 }
 
 } // namespace octet::model::ort

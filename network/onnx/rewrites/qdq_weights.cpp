@@ -11,12 +11,12 @@ namespace octet::model::ort {
 namespace {
 
 /// Whether one QuantizeLinear reads a tensor, after a Relu or Clip at most. The network's outputs do not matter.
-bool is_quantized(const ort_graph &g, int t) {
+bool is_quantized(const ort_graph &g, tensor_id t) {
     for (;;) {
-        int reader = -1;
-        for (const int i : g.consumers(t))
-            if (i >= 0) {
-                if (reader >= 0)
+        node_id reader;
+        for (const node_id i : g.consumers(t))
+            if (i) {
+                if (reader)
                     return false;
                 reader = i;
             }
@@ -27,21 +27,23 @@ bool is_quantized(const ort_graph &g, int t) {
 }
 
 /// Lets node i read what `dequantize` makes of constant codes instead of the floats that they are made of.
-void read_dequantized(ort_graph &g, int i, std::size_t input, node dequantize) {
-    const int t = g.add_like(g.input(i, input));
+void read_dequantized(ort_graph &g, node_id i, std::size_t input, node dequantize) {
+    const tensor_id t = g.add_like(g.input(i, input));
     dequantize.outputs = {t};
     g.insert_before(i, std::move(dequantize));
     g.set_input(i, input, t);
 }
 
 /// Whoever runs the network may give another value.
-bool is_float_initializer(const ort_graph &g, int t) { return g.is_float(t) && g.tensor_at(t).is_constant; }
+bool is_float_initializer(const ort_graph &g, tensor_id t) {
+    return g.is_float(t) && g.tensor_at(t).is_constant;
+}
 
 /// To s8, over the range from the smallest element to the largest and 0, by the operator itself. Whether it was done.
-bool quantize_weights(ort_graph &g, int i) {
-    const int w = g.input(i, 1), bias = g.input(i, 2);
+bool quantize_weights(ort_graph &g, node_id i) {
+    const tensor_id w = g.input(i, 1), bias = g.input(i, 2);
     if (!is_float_initializer(g, w) ||
-        (bias >= 0 && (!g.tensor_at(bias).is_constant || g.tensor_at(bias).dims.size() != 1)))
+        (bias && (!g.tensor_at(bias).is_constant || g.tensor_at(bias).dims.size() != 1)))
         return false;
     float low = 0, high = 0;
     for (const float x : values_of<float>(g.tensor_at(w)))
@@ -51,11 +53,11 @@ bool quantize_weights(ort_graph &g, int i) {
         return false;
     const auto zero_point =
         static_cast<std::int8_t>(std::nearbyint(std::clamp(-128.f - low / scale, -128.f, 127.f)));
-    const int scale_tensor =
-                  g.add_constant("scale of the weights", data_type::f32, {}, bytes_of<float>({scale})),
-              zero_tensor = g.add_constant("zero point of the weights", data_type::s8, {},
-                                           bytes_of<std::int8_t>({zero_point})),
-              codes = g.add_like(w, data_type::s8);
+    const tensor_id scale_tensor =
+                        g.add_constant("scale of the weights", data_type::f32, {}, bytes_of<float>({scale})),
+                    zero_tensor = g.add_constant("zero point of the weights", data_type::s8, {},
+                                                 bytes_of<std::int8_t>({zero_point})),
+                    codes = g.add_like(w, data_type::s8);
     g.insert_before(i, {"QuantizeLinear", {w, scale_tensor, zero_tensor}, {codes}, {}});
     read_dequantized(g, i, 1, {"DequantizeLinear", {codes, scale_tensor, zero_tensor}, {}, {}});
     return true;
@@ -63,13 +65,13 @@ bool quantize_weights(ort_graph &g, int i) {
 
 /// The codes of the bias in a scale that is the product of those of x and w. They are folded in the next step, as a rule: what gives
 /// another number of dimensions than ONNX Runtime has noted is not, unless another transformer changes the graph before.
-void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w, bool is_noted) {
+void compute_bias(ort_graph &g, node_id i, const quantized &x, const quantized &w, bool is_noted) {
     constexpr std::int64_t as_s32 = 6;
     constexpr int changes = 2;
-    const int bias = g.input(i, 2), scale = g.add_like(g.rank(w.scale) > 0 ? w.scale : x.scale),
-              quotient = g.add_like(bias), rounded = g.add_like(bias),
-              codes = g.add_like(rounded, data_type::s32);
-    const auto insert = [&](const char *op, std::vector<int> inputs, int y,
+    const tensor_id bias = g.input(i, 2), scale = g.add_like(g.rank(w.scale) > 0 ? w.scale : x.scale),
+                    quotient = g.add_like(bias), rounded = g.add_like(bias),
+                    codes = g.add_like(rounded, data_type::s32);
+    const auto insert = [&](const char *op, tensor_numbers inputs, tensor_id y,
                             std::map<std::string, attribute> attributes = {}) {
         node n{op, std::move(inputs), {y}, std::move(attributes)};
         if (!is_noted)
@@ -83,9 +85,9 @@ void compute_bias(ort_graph &g, int i, const quantized &x, const quantized &w, b
     read_dequantized(g, i, 2, {"DequantizeLinear", {codes, scale}, {}, {{"axis", std::int64_t{0}}}});
 }
 
-void quantize_bias(ort_graph &g, int i, bool has_new_weights) {
+void quantize_bias(ort_graph &g, node_id i, bool has_new_weights) {
     const auto x = g.dequantized(g.input(i, 0)), w = g.dequantized(g.input(i, 1));
-    const int bias = g.input(i, 2);
+    const tensor_id bias = g.input(i, 2);
     if (!w || !is_float_initializer(g, bias) || g.rank(bias) != 1)
         return;
     if (!g.has_one_scale(*w)) {
@@ -102,7 +104,7 @@ void quantize_bias(ort_graph &g, int i, bool has_new_weights) {
 } // namespace
 
 void quantize_weights_and_biases(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         if (!g.is(i, "Gemm") && !g.is(i, "Conv") && !g.is(i, "ConvTranspose"))
             return;
         const auto x = g.dequantized(g.input(i, 0));

@@ -9,17 +9,17 @@
 namespace octet::model::ort {
 namespace {
 
-int add_shape(ort_graph &g, const std::vector<std::int32_t> &sizes) {
+tensor_id add_shape(ort_graph &g, const std::vector<std::int32_t> &sizes) {
     return g.add_constant("shape", data_type::s32, {static_cast<dim_t>(sizes.size())}, bytes_of(sizes));
 }
 
-bool keeps_zeros(const ort_graph &g, int reshape) {
+bool keeps_zeros(const ort_graph &g, node_id reshape) {
     return g.attribute<std::int64_t>(reshape, "allowzero", 0) != 0;
 }
 
 // ---- Computed sizes
 
-bool are_alike(const ort_graph &g, int a, int b) {
+bool are_alike(const ort_graph &g, tensor_id a, tensor_id b) {
     for (std::size_t d = 0; d < g.rank(a); d++)
         if (!g.are_equal(a, d, b, d))
             return false;
@@ -27,26 +27,26 @@ bool are_alike(const ort_graph &g, int a, int b) {
 }
 
 /// A square product of a tensor, and a row.
-bool is_linear(const ort_graph &g, int source, int root) {
-    const int sum = g.writer(root, "Add"), product = sum < 0 ? -1 : g.writer(g.input(sum, 0), "MatMul"),
-              row = sum < 0 ? -1 : g.input(sum, 1);
-    if (product < 0 || g.producer(source) < 0 || !g.is_constant(row) || g.rank(row) != 1)
+bool is_linear(const ort_graph &g, tensor_id source, tensor_id root) {
+    const node_id sum = g.writer(root, "Add"), product = g.writer(g.input(sum, 0), "MatMul");
+    const tensor_id row = g.input(sum, 1);
+    if (!product || !g.producer(source) || !g.is_constant(row) || g.rank(row) != 1)
         return false;
-    const int before = g.producer(g.input(product, 0)), w = g.input(product, 1);
-    return (before < 0 || before == g.producer(source)) && g.is_known(w) &&
+    const node_id before = g.producer(g.input(product, 0));
+    const tensor_id w = g.input(product, 1);
+    return (!before || before == g.producer(source)) && g.is_known(w) &&
            g.dims(w) == memory::dims{g.size(row, 0), g.size(row, 0)};
 }
 
 /// Whether a size of `source` is, for all that is known, that of what is reshaped.
-bool is_size_of(const ort_graph &g, int source, int root, std::size_t dim) {
-    const int pool = g.writer(root, "GlobalAveragePool");
-    return source == root || (dim == 0 && pool >= 0 && g.input(pool, 0) == source) ||
-           are_alike(g, source, root) ||
+bool is_size_of(const ort_graph &g, tensor_id source, tensor_id root, std::size_t dim) {
+    const node_id pool = g.writer(root, "GlobalAveragePool");
+    return source == root || (dim == 0 && pool && g.input(pool, 0) == source) || are_alike(g, source, root) ||
            (dim < g.rank(source) && dim < g.rank(root) && g.are_equal(source, dim, root, dim)) ||
            is_linear(g, source, root);
 }
 
-void copy_sizes(ort_graph &g, int reshape) {
+void copy_sizes(ort_graph &g, node_id reshape) {
     const size_node *list = g.sizes_of(g.input(reshape, 1));
     if (!list || !g.is_of_open_sizes(g.input(reshape, 1)) || list->entries.empty() || list->readers != 1 ||
         keeps_zeros(g, reshape))
@@ -55,8 +55,7 @@ void copy_sizes(ort_graph &g, int reshape) {
     for (const size_entry &e : list->entries)
         if (e.constant)
             sizes.push_back(*e.constant);
-        else if (e.source >= 0 && e.dim == sizes.size() &&
-                 is_size_of(g, e.source, g.input(reshape, 0), e.dim))
+        else if (e.source && e.dim == sizes.size() && is_size_of(g, e.source, g.input(reshape, 0), e.dim))
             sizes.push_back(0);
         else
             sizes.push_back(-1);
@@ -66,19 +65,19 @@ void copy_sizes(ort_graph &g, int reshape) {
 
 // ---- Views one after the other
 
-/// The only reader of a view, where it is another one of known sizes; -1: none.
-int next_view(const ort_graph &g, int i) {
-    const int next = g.only_consumer(g.output(i));
+/// The only reader of a view, where it is another one of known sizes.
+node_id next_view(const ort_graph &g, node_id i) {
+    const node_id next = g.only_consumer(g.output(i));
     const bool is_view =
         (g.is(next, "Reshape") && !keeps_zeros(g, next)) || g.is(next, "Squeeze") || g.is(next, "Unsqueeze");
-    return is_view && g.is_known(g.output(next)) ? next : -1;
+    return is_view && g.is_known(g.output(next)) ? next : node_id();
 }
 
-void join_views(ort_graph &g, int first) {
+void join_views(ort_graph &g, node_id first) {
     if (keeps_zeros(g, first))
         return;
-    int last = first;
-    for (int next = next_view(g, last); next >= 0; next = next_view(g, last)) {
+    node_id last = first;
+    for (node_id next = next_view(g, last); next; next = next_view(g, last)) {
         if (last != first)
             g.remove(last);
         last = next;
@@ -93,8 +92,8 @@ void join_views(ort_graph &g, int first) {
 } // namespace
 
 void fuse_reshapes(ort_graph &g) {
-    g.for_each("Reshape", [&](int i) {
-        const int before = g.input(i, 1);
+    g.for_each("Reshape", [&](node_id i) {
+        const tensor_id before = g.input(i, 1);
         copy_sizes(g, i);
         if (g.input(i, 1) == before)
             join_views(g, i);

@@ -12,21 +12,21 @@ namespace octet::model::ort {
 namespace {
 
 /// Whether an input is absent, or constants that are all of one value.
-bool are_all(const ort_graph &g, int t, std::int32_t value) {
-    if (t < 0)
+bool are_all(const ort_graph &g, tensor_id t, std::int32_t value) {
+    if (!t)
         return true;
     if (!g.is_constant(t) || g.type(t) != data_type::s32)
         return false;
     const auto all = values_of<std::int32_t>(g.tensor_at(t));
-    return std::all_of(all.begin(), all.end(), [&](std::int32_t v) { return v == value; });
+    return all_of(all, [&](std::int32_t v) { return v == value; });
 }
 
 /// A constant of one value and no more dimensions than the other operand: adding 0, multiplying by 1.
-void eliminate_noop(ort_graph &g, int i) {
+void eliminate_noop(ort_graph &g, node_id i) {
     const bool is_sum = g.is(i, "Add") || g.is(i, "Sub"), commutes = g.is(i, "Add") || g.is(i, "Mul");
     for (std::size_t k = commutes ? 0 : 1; k < 2; k++) {
-        const int c = g.input(i, k), x = g.input(i, 1 - k);
-        if (c < 0 || x < 0)
+        const tensor_id c = g.input(i, k), x = g.input(i, 1 - k);
+        if (!c || !x)
             return;
         const bool is_neutral = g.is_float(c)
                                     ? g.number(c) == (is_sum ? 0.f : 1.f)
@@ -39,7 +39,7 @@ void eliminate_noop(ort_graph &g, int i) {
 }
 
 /// A Slice from 0 to the largest number, one by one. Ends that happen to be the source's are not looked at.
-bool takes_all(const ort_graph &g, int i) {
+bool takes_all(const ort_graph &g, node_id i) {
     constexpr std::int32_t end = std::numeric_limits<std::int32_t>::max();
     using list = std::vector<std::int64_t>;
     if (g.at(i).attributes.count("starts") != 0) { // below operator set 10
@@ -47,16 +47,15 @@ bool takes_all(const ort_graph &g, int i) {
         return starts == list(starts.size(), 0) &&
                ends == list(starts.size(), std::numeric_limits<std::int64_t>::max());
     }
-    const int axes = g.input(i, 3); // without which steps are not looked at
-    return g.input(i, 1) >= 0 && g.input(i, 2) >= 0 && are_all(g, g.input(i, 1), 0) &&
-           are_all(g, g.input(i, 2), end) &&
-           (axes < 0 || (g.is_constant(axes) && are_all(g, g.input(i, 4), 1)));
+    const tensor_id axes = g.input(i, 3); // without which steps are not looked at
+    return g.input(i, 1) && g.input(i, 2) && are_all(g, g.input(i, 1), 0) && are_all(g, g.input(i, 2), end) &&
+           (!axes || (g.is_constant(axes) && are_all(g, g.input(i, 4), 1)));
 }
 
 /// An Expand to dimensions that the source is known to have, or to 1.
-bool expands_nothing(const ort_graph &g, int i) {
-    const int x = g.input(i, 0), shape = g.input(i, 1);
-    if (shape < 0 || !g.is_constant(shape) || g.type(shape) != data_type::s32 || g.is_sized(shape))
+bool expands_nothing(const ort_graph &g, node_id i) {
+    const tensor_id x = g.input(i, 0), shape = g.input(i, 1);
+    if (!shape || !g.is_constant(shape) || g.type(shape) != data_type::s32 || g.is_sized(shape))
         return g.dims(x) == g.dims(g.output(i)) && g.is_known(x);
     const auto wanted = values_of<std::int32_t>(g.tensor_at(shape));
     for (std::size_t d = 0; d < wanted.size(); d++) {
@@ -67,11 +66,11 @@ bool expands_nothing(const ort_graph &g, int i) {
     return wanted.size() <= g.rank(x);
 }
 
-bool does_nothing(const ort_graph &g, int i) {
+bool does_nothing(const ort_graph &g, node_id i) {
     constexpr std::int64_t boolean = 9; // of ONNX's types, stored as u8 but another one
-    const int x = g.input(i, 0), y = g.output(i);
+    const tensor_id x = g.input(i, 0), y = g.output(i);
     const std::string &op = g.at(i).op;
-    if (x < 0)
+    if (!x)
         return false;
     return op == "Identity" || (op == "Dropout" && g.at(i).outputs.size() == 1) ||
            (op == "Cast" && g.type(x) == g.type(y) && g.attribute<std::int64_t>(i, "to", 0) != boolean) ||
@@ -79,30 +78,31 @@ bool does_nothing(const ort_graph &g, int i) {
 }
 
 /// (1 / a) * b  ->  b / a.
-void fuse_div_mul(ort_graph &g, int i) {
-    const int a = g.input(i, 1), y = g.output(i), product = g.reader(y, "Mul");
-    if (g.number(g.input(i, 0)) != 1.f || product < 0 || !g.is_float(a))
+void fuse_div_mul(ort_graph &g, node_id i) {
+    const tensor_id a = g.input(i, 1), y = g.output(i);
+    const node_id product = g.reader(y, "Mul");
+    if (g.number(g.input(i, 0)) != 1.f || !product || !g.is_float(a))
         return;
-    const int b = g.other(product, y);
+    const tensor_id b = g.other(product, y);
     g.become(product, "Div", {b, a});
     g.give_shape(g.output(product), broadcast(g.dims(a), g.dims(b))); // the 1 may have had more dimensions
     g.remove(i);
 }
 
 /// The lower limit of a Clip, if it is constant or absent.
-std::optional<float> lower_limit(const ort_graph &g, int i) {
+std::optional<float> lower_limit(const ort_graph &g, node_id i) {
     const auto &attributes = g.at(i).attributes;
     if (const auto found = attributes.find("min"); found != attributes.end()) {
         const auto *const low = std::get_if<float>(&found->second);
         return low ? std::optional<float>(*low) : std::nullopt;
     }
-    return g.input(i, 1) < 0 ? -std::numeric_limits<float>::infinity() : g.number(g.input(i, 1));
+    return !g.input(i, 1) ? -std::numeric_limits<float>::infinity() : g.number(g.input(i, 1));
 }
 
 /// A Clip's own limits take a Relu's, under which a NaN stays one.
-void fuse_relu_clip(ort_graph &g, int i) {
-    const int clip = g.reader(g.output(i), "Clip");
-    const bool is_limited = clip >= 0 && g.input(clip, 0) == g.output(i);
+void fuse_relu_clip(ort_graph &g, node_id i) {
+    const node_id clip = g.reader(g.output(i), "Clip");
+    const bool is_limited = clip && g.input(clip, 0) == g.output(i);
     const auto low = is_limited ? lower_limit(g, clip) : std::nullopt;
     if (!low)
         return;
@@ -112,7 +112,7 @@ void fuse_relu_clip(ort_graph &g, int i) {
     if (n.attributes.count("min") != 0 || n.attributes.count("max") != 0) {
         n.attributes["min"] = limit;
     } else {
-        n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 2), -1);
+        n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 2), tensor_id());
         n.inputs[1] = g.add_floats("limit", {}, {limit});
     }
     g.replace(clip, std::move(n));
@@ -120,15 +120,16 @@ void fuse_relu_clip(ort_graph &g, int i) {
 }
 
 /// Where of Not chooses the other way round, if all that reads the Not are such.
-void fuse_not_where(ort_graph &g, int i) {
-    const int condition = g.input(i, 0), inverted = g.writer(condition, "Not");
-    if (inverted < 0 || g.is_graph_output(condition))
+void fuse_not_where(ort_graph &g, node_id i) {
+    const tensor_id condition = g.input(i, 0);
+    const node_id inverted = g.writer(condition, "Not");
+    if (!inverted || g.is_graph_output(condition))
         return;
-    const std::vector<int> readers = g.consumers(condition);
-    for (const int r : readers)
-        if (!g.is(r, "Where") || std::count(g.at(r).inputs.begin(), g.at(r).inputs.end(), condition) != 1)
+    const std::vector<node_id> readers = g.consumers(condition);
+    for (const node_id r : readers)
+        if (!g.is(r, "Where") || std::count(g.inputs(r).begin(), g.inputs(r).end(), condition) != 1)
             return;
-    for (const int r : readers) {
+    for (const node_id r : readers) {
         node n = g.at(r);
         n.inputs = {g.input(inverted, 0), n.inputs[2], n.inputs[1]};
         g.replace(r, std::move(n));
@@ -137,31 +138,32 @@ void fuse_not_where(ort_graph &g, int i) {
 }
 
 /// An Identity that alone reads a node's output to hand it out: the node itself does.
-void deliver_without(ort_graph &g, int i) {
-    const int x = g.input(i, 0), y = g.output(i), writer = g.producer(x);
-    if (writer < 0 || g.only_consumer(x) != i || g.consumers(y) != std::vector<int>{-1})
+void deliver_without(ort_graph &g, node_id i) {
+    const tensor_id x = g.input(i, 0), y = g.output(i);
+    const node_id writer = g.producer(x);
+    if (!writer || g.only_consumer(x) != i || !g.is_output_alone(y))
         return;
     node n = g.at(writer);
-    std::replace(n.outputs.begin(), n.outputs.end(), x, y);
+    model::replace(n.outputs, x, y);
     g.remove(i);
     g.replace(writer, std::move(n));
 }
 
 /// A constant has the dimensions ahead.
-void unsqueeze_constant(ort_graph &g, int i) {
-    const int x = g.input(i, 0), y = g.output(i);
+void unsqueeze_constant(ort_graph &g, node_id i) {
+    const tensor_id x = g.input(i, 0), y = g.output(i);
     if (!g.is_constant(x) || g.is_sized(x) || g.is_graph_output(y) || g.at(i).attributes.count("axes") == 0)
         return; // axes are inputs from operator set 13 on, and constants are folded there
     const shared_bytes &data = g.tensor_at(x).data;
-    const int constant = g.add_constant(g.tensor_at(y).name, g.type(x), g.dims(y),
-                                        std::vector<std::uint8_t>(data.begin(), data.end()));
+    const tensor_id constant = g.add_constant(g.tensor_at(y).name, g.type(x), g.dims(y),
+                                              std::vector<std::uint8_t>(data.begin(), data.end()));
     g.redirect(y, constant);
     g.remove(i);
 }
 
 } // namespace
 
-void eliminate(ort_graph &g, int i) {
+void eliminate(ort_graph &g, node_id i) {
     const std::string &op = g.at(i).op;
     if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div")
         eliminate_noop(g, i);
@@ -173,10 +175,10 @@ namespace {
 
 /// Rules for each node that was there at the beginning: what one makes of it another one sees in the next step.
 template <typename Rules> void apply(ort_graph &g, const Rules &rules) {
-    const std::vector<int> order = g.visiting_order();
+    const std::vector<node_id> order = g.visiting_order();
     std::vector<std::string> operators;
     operators.reserve(order.size());
-    for (const int i : order)
+    for (const node_id i : order)
         operators.push_back(g.at(i).op);
     for (std::size_t k = 0; k < order.size(); k++)
         if (!g.is_removed(order[k]) && g.at(order[k]).op == operators[k])
@@ -186,7 +188,7 @@ template <typename Rules> void apply(ort_graph &g, const Rules &rules) {
 } // namespace
 
 void apply_level1_rules(ort_graph &g) {
-    apply(g, [&](int i) {
+    apply(g, [&](node_id i) {
         eliminate(g, i);
         if (g.is(i, "Div"))
             fuse_div_mul(g, i);
@@ -202,7 +204,7 @@ void apply_level1_rules(ort_graph &g) {
 }
 
 void apply_level2_rules(ort_graph &g) {
-    apply(g, [&](int i) {
+    apply(g, [&](node_id i) {
         drop_implied_limit(g, i);
         transpose_gemm(g, i);
     });

@@ -10,7 +10,7 @@ namespace octet::model::ort {
 namespace {
 
 /// C of a Gemm with A {m, k} and result {m, n}.
-bool is_gemm_bias(const ort_graph &g, int c, int y) {
+bool is_gemm_bias(const ort_graph &g, tensor_id c, tensor_id y) {
     if (!g.is_float(c) || g.rank(c) < 1 || g.rank(c) > 2)
         return false;
     if (g.rank(c) == 1)
@@ -21,15 +21,16 @@ bool is_gemm_bias(const ort_graph &g, int c, int y) {
 }
 
 /// Gemm without C, and a Sum of two.
-void fuse_gemm_sum(ort_graph &g, int i) {
-    const int y = g.output(i), sum = g.has_inputs(i, 2) ? g.reader(y, "Sum") : -1;
-    if (sum < 0 || g.at(sum).inputs.size() != 2)
+void fuse_gemm_sum(ort_graph &g, node_id i) {
+    const tensor_id y = g.output(i);
+    const node_id sum = g.has_inputs(i, 2) ? g.reader(y, "Sum") : node_id();
+    if (!sum || g.at(sum).inputs.size() != 2)
         return;
-    const int c = g.other(sum, y);
+    const tensor_id c = g.other(sum, y);
     if (!is_gemm_bias(g, c, y))
         return;
     node n = g.at(i);
-    n.inputs.resize(3, -1);
+    n.inputs.resize(3, tensor_id());
     n.inputs[2] = c;
     n.attributes["beta"] = 1.f;
     g.become(sum, std::move(n));
@@ -39,12 +40,12 @@ void fuse_gemm_sum(ort_graph &g, int i) {
 // ---- Conv and what follows it
 
 /// One value per output channel: f32 constants of that many elements.
-bool is_per_channel(const ort_graph &g, int t, dim_t channels) {
+bool is_per_channel(const ort_graph &g, tensor_id t, dim_t channels) {
     return g.is_float_constant(t) && element_count(g.dims(t)) == channels;
 }
 
 /// Shape {o,1,1} or {1,o,1,1} for images of two dimensions.
-bool has_channel_shape(const ort_graph &g, int t, int conv) {
+bool has_channel_shape(const ort_graph &g, tensor_id t, node_id conv) {
     const memory::dims &dims = g.dims(t);
     const std::size_t rank = g.rank(g.output(conv));
     if (dims.size() + 1 != rank && dims.size() != rank)
@@ -58,8 +59,8 @@ bool has_channel_shape(const ort_graph &g, int t, int conv) {
 
 class conv_fusion {
 public:
-    conv_fusion(ort_graph &g, int i) : g_(g), i_(i) {
-        const int w = g.input(i, 1), b = g.input(i, 2);
+    conv_fusion(ort_graph &g, node_id i) : g_(g), i_(i) {
+        const tensor_id w = g.input(i, 1), b = g.input(i, 2);
         if (!g.is_float_constant(w) || g.rank(w) < 3)
             return;
         channels_ = g.size(w, 0);
@@ -75,18 +76,20 @@ public:
     }
 
 private:
-    /// The only reader of the convolution, as its first operand, with a constant as the second; -1: none.
-    int follower(std::string_view op) const {
-        const int y = g_.output(i_), i = g_.reader(y, op);
-        return i >= 0 && g_.input(i, 0) == y && g_.is_float_constant(g_.input(i, 1)) ? i : -1;
+    /// The only reader of the convolution, as its first operand, with a constant as the second.
+    node_id follower(std::string_view op) const {
+        const tensor_id y = g_.output(i_);
+        const node_id i = g_.reader(y, op);
+        return i && g_.input(i, 0) == y && g_.is_float_constant(g_.input(i, 1)) ? i : node_id();
     }
 
     void add() {
-        const int sum = follower("Add"), c = sum < 0 ? -1 : g_.input(sum, 1);
-        if (c < 0 || !has_channel_shape(g_, c, i_))
+        const node_id sum = follower("Add");
+        const tensor_id c = g_.input(sum, 1);
+        if (!c || !has_channel_shape(g_, c, i_))
             return;
         std::vector<float> bias = g_.values(c);
-        if (g_.input(i_, 2) >= 0) {
+        if (g_.input(i_, 2)) {
             const std::vector<float> own = g_.values(g_.input(i_, 2));
             for (std::size_t o = 0; o < bias.size(); o++)
                 bias[o] = own[o] + bias[o];
@@ -95,12 +98,13 @@ private:
     }
 
     void multiply() {
-        const int product = follower("Mul"), c = product < 0 ? -1 : g_.input(product, 1);
-        if (c < 0 || !(g_.rank(c) == 0 || has_channel_shape(g_, c, i_)))
+        const node_id product = follower("Mul");
+        const tensor_id c = g_.input(product, 1);
+        if (!c || !(g_.rank(c) == 0 || has_channel_shape(g_, c, i_)))
             return;
         std::vector<float> factors = g_.values(c);
         factors.resize(static_cast<std::size_t>(channels_), factors[0]);
-        if (g_.input(i_, 2) < 0)
+        if (!g_.input(i_, 2))
             return take(product, &factors, nullptr);
         std::vector<float> bias = g_.values(g_.input(i_, 2));
         for (std::size_t o = 0; o < bias.size(); o++)
@@ -109,8 +113,8 @@ private:
     }
 
     void normalize() {
-        const int n = g_.reader(g_.output(i_), "BatchNormalization");
-        if (n < 0 || g_.input(n, 0) != g_.output(i_) || g_.at(n).outputs.size() != 1)
+        const node_id n = g_.reader(g_.output(i_), "BatchNormalization");
+        if (!n || g_.input(n, 0) != g_.output(i_) || g_.at(n).outputs.size() != 1)
             return;
         for (std::size_t k = 1; k <= 4; k++)
             if (!is_per_channel(g_, g_.input(n, k), channels_))
@@ -118,7 +122,7 @@ private:
         const std::vector<float> scale = g_.values(g_.input(n, 1)), shift = g_.values(g_.input(n, 2)),
                                  mean = g_.values(g_.input(n, 3)), variance = g_.values(g_.input(n, 4));
         const float epsilon = g_.attribute(n, "epsilon", 1e-5f);
-        const bool has_bias = g_.input(i_, 2) >= 0;
+        const bool has_bias = g_.input(i_, 2).has_value();
         const std::vector<float> own = has_bias ? g_.values(g_.input(i_, 2)) : std::vector<float>();
         std::vector<float> factors(scale.size()), bias(scale.size());
         for (std::size_t o = 0; o < scale.size(); o++) {
@@ -129,10 +133,10 @@ private:
     }
 
     /// The convolution writes what the follower wrote, with weights times `factors` and another bias.
-    void take(int follower, const std::vector<float> *factors, const std::vector<float> *bias) {
+    void take(node_id follower, const std::vector<float> *factors, const std::vector<float> *bias) {
         node n = g_.at(i_);
         if (factors) {
-            const int w = n.inputs[1];
+            const tensor_id w = input_of(n, 1);
             std::vector<float> weights = g_.values(w);
             const std::size_t each = weights.size() / factors->size();
             for (std::size_t k = 0; k < weights.size(); k++)
@@ -140,46 +144,46 @@ private:
             n.inputs[1] = g_.add_floats(g_.tensor_at(w).name, g_.dims(w), weights);
         }
         if (bias) {
-            n.inputs.resize(3, -1);
+            n.inputs.resize(3, tensor_id());
             n.inputs[2] = g_.add_floats("bias", {channels_}, *bias);
         }
-        const std::vector<int> outputs = g_.at(follower).outputs;
+        const tensor_numbers outputs = g_.at(follower).outputs;
         g_.remove(follower);
         n.outputs = outputs;
         g_.replace(i_, std::move(n));
     }
 
     ort_graph &g_;
-    const int i_;
+    const node_id i_;
     bool fits_ = false;
     dim_t channels_ = 0;
 };
 
-/// What can pad an image itself and alone reads a tensor, past a Cast that changes nothing; -1. A maximum is padded by
+/// What can pad an image itself and alone reads a tensor, past a Cast that changes nothing. A maximum is padded by
 /// -infinity: it gives other values then, as in ONNX Runtime.
-int padding_reader(const ort_graph &g, int t) {
-    int i = g.only_consumer(t);
+node_id padding_reader(const ort_graph &g, tensor_id t) {
+    node_id i = g.only_consumer(t);
     if (g.is(i, "Cast") && g.is_float(g.output(i)))
         i = g.only_consumer(g.output(i));
     const bool pads = (g.is(i, "Conv") || g.is(i, "MaxPool") || g.is(i, "AveragePool")) &&
                       g.at(i).outputs.size() == 1 &&
                       marks_of(g.at(i)).padding_word.value_or("NOTSET") == "NOTSET";
-    return pads && (g.input(i, 0) == t || g.producer(g.input(i, 0)) == g.only_consumer(t)) ? i : -1;
+    return pads && (g.input(i, 0) == t || g.producer(g.input(i, 0)) == g.only_consumer(t)) ? i : node_id();
 }
 
 /// Zeros around an image. An average counts them, so one that does not count padding must have none of its own.
-void fuse_pad(ort_graph &g, int i) {
-    const int window = padding_reader(g, g.output(i));
+void fuse_pad(ort_graph &g, node_id i) {
+    const node_id window = padding_reader(g, g.output(i));
     const std::size_t rank = g.rank(g.input(i, 0));
-    if (window < 0 || rank < 3 || !g.is_float(g.output(i)) ||
-        g.attribute<std::string>(i, "mode", "constant") != "constant" || g.input(i, 3) >= 0)
+    if (!window || rank < 3 || !g.is_float(g.output(i)) ||
+        g.attribute<std::string>(i, "mode", "constant") != "constant" || g.input(i, 3))
         return;
-    const int value = g.input(i, 2);
-    const float zero = value < 0 ? g.attribute(i, "value", 0.f) : g.number(value).value_or(1.f);
-    if (zero != 0.f || (value >= 0 ? std::signbit(zero) : !g.has_inputs(i, 2)))
+    const tensor_id value = g.input(i, 2);
+    const float zero = !value ? g.attribute(i, "value", 0.f) : g.number(value).value_or(1.f);
+    if (zero != 0.f || (value ? std::signbit(zero) : !g.has_inputs(i, 2)))
         return;
     std::vector<std::int64_t> added = g.attribute(i, "pads", std::vector<std::int64_t>{});
-    if (const int given = g.input(i, 1); given >= 0) {
+    if (const tensor_id given = g.input(i, 1); given) {
         if (!g.is_constant(given) || g.type(given) != data_type::s32)
             return;
         const auto values = values_of<std::int32_t>(g.tensor_at(given));
@@ -200,7 +204,7 @@ void fuse_pad(ort_graph &g, int i) {
             return;
         g.set_attribute(window, "count_include_pad", std::int64_t{1});
     }
-    if (const int cast = g.producer(g.input(window, 0)); cast != i)
+    if (const node_id cast = g.producer(g.input(window, 0)); cast != i)
         g.remove(cast);
     g.set_attribute(window, "pads", pads);
     g.set_input(window, 0, g.input(i, 0));
@@ -209,11 +213,11 @@ void fuse_pad(ort_graph &g, int i) {
 
 /// MatMul with a constant matrix and BatchNormalization. What moves elements between them ONNX Runtime overlooks: a channel is
 /// a column to it, wherever that has gone.
-void fuse_matmul_normalization(ort_graph &g, int i) {
-    const int b = g.input(i, 1);
+void fuse_matmul_normalization(ort_graph &g, node_id i) {
+    const tensor_id b = g.input(i, 1);
     if (!g.is_float_constant(b) || g.rank(b) != 2 || g.rank(g.input(i, 0)) != 2)
         return;
-    int last = i, n = g.only_consumer(g.output(i));
+    node_id last = i, n = g.only_consumer(g.output(i));
     for (; g.is(n, "Reshape") || g.is(n, "Transpose"); n = g.only_consumer(g.output(n)))
         last = n;
     const dim_t columns = g.size(b, 1);
@@ -242,37 +246,37 @@ void fuse_matmul_normalization(ort_graph &g, int i) {
     g.replace(last, std::move(before));
 }
 
-bool is_matrix_transpose(const ort_graph &g, int i) {
+bool is_matrix_transpose(const ort_graph &g, node_id i) {
     return g.is(i, "Transpose") && g.rank(g.input(i, 0)) == 2 &&
            g.attribute<std::vector<std::int64_t>>(i, "perm", {1, 0}) == std::vector<std::int64_t>{1, 0};
 }
 
 /// Whether a tensor comes from a Transpose of a matrix that only Gemms read.
-bool reads_for_gemm_alone(const ort_graph &g, int t) {
-    const int before = t < 0 ? -1 : g.writer(t, "Transpose");
+bool reads_for_gemm_alone(const ort_graph &g, tensor_id t) {
+    const node_id before = g.writer(t, "Transpose");
     if (!is_matrix_transpose(g, before))
         return false;
-    const std::vector<int> &readers = g.consumers(t);
-    return std::all_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "Gemm"); });
+    const std::vector<node_id> &readers = g.consumers(t);
+    return all_of(readers, [&](node_id r) { return g.is(r, "Gemm"); });
 }
 
 } // namespace
 
-void transpose_gemm(ort_graph &g, int i) {
+void transpose_gemm(ort_graph &g, node_id i) {
     if (!g.is(i, "Gemm"))
         return;
-    const std::vector<int> &all = g.consumers(g.output(i));
-    if (std::count_if(all.begin(), all.end(), [](int r) { return r >= 0; }) > 1)
+    const std::vector<node_id> &all = g.consumers(g.output(i));
+    if (std::count_if(all.begin(), all.end(), [](node_id r) { return r.has_value(); }) > 1)
         return;
     const char *const names[] = {"transA", "transB"};
     for (std::size_t k = 0; k < 2; k++) {
-        const int moved = g.input(i, k);
+        const tensor_id moved = g.input(i, k);
         if (!reads_for_gemm_alone(g, moved))
             continue;
         g.set_attribute(i, names[k], std::int64_t{g.attribute<std::int64_t>(i, names[k], 0) == 0});
         g.set_input(i, k, g.input(g.producer(moved), 0));
     }
-    const int behind = g.has_inputs(i, 2) ? g.reader(g.output(i), "Transpose") : -1;
+    const node_id behind = g.has_inputs(i, 2) ? g.reader(g.output(i), "Transpose") : node_id();
     if (!is_matrix_transpose(g, behind)) {
         if (reads_for_gemm_alone(g, g.input(i, 2)))
             g.touch(i); // ONNX Runtime makes a new one of it, again and again
@@ -288,7 +292,7 @@ void transpose_gemm(ort_graph &g, int i) {
     g.remove(i);
 }
 
-void fuse_products(ort_graph &g, int i) {
+void fuse_products(ort_graph &g, node_id i) {
     if (g.is(i, "Gemm")) {
         fuse_gemm_sum(g, i);
         transpose_gemm(g, i);

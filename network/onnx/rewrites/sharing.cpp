@@ -17,11 +17,11 @@ class constant_numbers {
 public:
     explicit constant_numbers(const ort_graph &g) : g_(g) {}
 
-    int of(int t) {
+    tensor_id of(tensor_id t) {
         constexpr std::int64_t most_elements = 8;
         if (const size_node *computed = g_.sizes_of(t))
             return computed->equal_to;
-        if (t < 0 || !g_.is_constant(t) || g_.is_folded(t) || is_code(g_.type(t)) ||
+        if (!t || !g_.is_constant(t) || g_.is_folded(t) || is_code(g_.type(t)) ||
             element_count(g_.dims(t)) > most_elements)
             return t;
         const shared_bytes &data = g_.tensor_at(t).data;
@@ -32,7 +32,7 @@ public:
 
 private:
     const ort_graph &g_;
-    std::map<std::tuple<data_type, memory::dims, std::string>, int> shared_;
+    std::map<std::tuple<data_type, memory::dims, std::string>, tensor_id> shared_;
 };
 
 } // namespace
@@ -41,39 +41,39 @@ private:
 /// own. What the network gives out stays, though others may read it.
 void eliminate_common_subexpressions(ort_graph &g) {
     constant_numbers constants(g);
-    std::map<std::vector<int>, std::vector<int>>
-        nodes_on;                ///< those that are the first, by the numbers of what they read
-    std::map<int, int> equal_to; ///< of tensors that are not the first
-    g.for_each([&](int i) {
+    std::map<std::vector<tensor_id>, std::vector<node_id>> nodes_on; ///< the first ones, by what they read
+    std::map<tensor_id, tensor_id> equal_to;                         ///< of tensors that are not the first
+    g.for_each([&](node_id i) {
         const node &n = g.at(i);
         const bool has_own_shape = n.op == "Reshape" && n.inputs.size() == 1; // which nothing shares
         if (n.op == "DequantizeLinear" || n.inputs.empty() || has_own_shape)
             return;
-        std::vector<int> inputs;
-        for (const int t : n.inputs) {
+        std::vector<tensor_id> inputs;
+        for (const tensor_id t : inputs_of(n)) {
             const auto found = equal_to.find(t);
             inputs.push_back(found == equal_to.end() ? constants.of(t) : found->second);
         }
-        std::vector<int> &nodes = nodes_on[inputs];
-        const auto first = std::find_if(nodes.begin(), nodes.end(),
-                                        [&](int node) { return are_alike(g.get_graph(), g.at(node), n); });
+        std::vector<node_id> &nodes = nodes_on[inputs];
+        const auto first = std::find_if(nodes.begin(), nodes.end(), [&](node_id node) {
+            return are_alike(g.get_graph(), g.at(node), n);
+        });
         if (first == nodes.end())
             return nodes.push_back(i);
-        const std::vector<int> &kept = g.at(*first).outputs;
-        for (std::size_t k = 0; k < n.outputs.size() && kept.size() == n.outputs.size(); k++)
-            if (n.outputs[k] != kept[k])
-                equal_to[n.outputs[k]] = kept[k];
+        const tensor_ids kept = g.outputs(*first), other = outputs_of(n);
+        for (std::size_t k = 0; k < other.size() && kept.size() == other.size(); k++)
+            if (other[k] != kept[k])
+                equal_to[other[k]] = kept[k];
     });
-    g.for_each([&](int i) {
-        const std::vector<int> outputs = g.at(i).outputs;
+    g.for_each([&](node_id i) {
+        const tensor_numbers outputs = g.at(i).outputs;
         bool is_read = false, is_replaced = false;
-        for (const int t : outputs) {
+        for (const tensor_id t : tensor_ids(outputs)) {
             const auto found = equal_to.find(t);
             if (found != equal_to.end() && !g.is_graph_output(t)) {
                 g.redirect(t, found->second);
                 is_replaced = true;
             }
-            is_read = is_read || (t >= 0 && !g.consumers(t).empty());
+            is_read = is_read || (t && !g.consumers(t).empty());
         }
         if (is_replaced && !is_read)
             g.remove(i);
@@ -82,27 +82,27 @@ void eliminate_common_subexpressions(ort_graph &g) {
 
 namespace {
 
-void become_constant(ort_graph &g, int t, std::vector<std::uint8_t> data) {
-    tensor &constant = g.get_graph().tensors[static_cast<std::size_t>(t)];
+void become_constant(ort_graph &g, tensor_id t, std::vector<std::uint8_t> data) {
+    tensor &constant = tensor_at(g.get_graph(), t);
     constant.data = std::move(data);
     constant.is_constant = true;
     g.note_folded(t);
 }
 
 /// A constant takes the place of a node's output. Its matrix has not been packed ahead, so sums are those of a computed one.
-void compute(ort_graph &g, int i) {
+void compute(ort_graph &g, node_id i) {
     const graph &all = g.get_graph();
     node n = g.at(i);
     if (n.op == "Conv" || n.op == "ConvTranspose" || g.facts(i).products == summed_products::of_floats)
         set_mark(n, &node_marks::has_dequantized, true);
     g.remove(i);
-    become_constant(g, n.outputs[0], g.evaluate(all, n, 0, g.tensor_at(n.inputs[0]).data, {}));
+    become_constant(g, output_of(n), g.evaluate(all, n, 0, g.tensor_at(input_of(n, 0)).data, {}));
 }
 
 /// Constants take the place of all that a Split gives.
-void compute_split(ort_graph &g, int i) {
+void compute_split(ort_graph &g, node_id i) {
     const node n = g.at(i);
-    const tensor &x = g.tensor_at(n.inputs[0]);
+    const tensor &x = g.tensor_at(input_of(n, 0));
     const auto rank = static_cast<std::int64_t>(x.dims.size());
     const std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);
     const auto split = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
@@ -111,7 +111,7 @@ void compute_split(ort_graph &g, int i) {
         inner *= d == split ? 1 : static_cast<std::size_t>(x.dims[d]);
     const std::size_t row = inner * static_cast<std::size_t>(x.dims.at(split)); // of all outputs
     g.remove(i);
-    for (const int y : n.outputs) {
+    for (const tensor_id y : outputs_of(n)) {
         const std::size_t own = inner * static_cast<std::size_t>(g.size(y, split));
         std::vector<std::uint8_t> data;
         for (std::size_t at = first; at + own <= x.data.size(); at += row)
@@ -123,7 +123,7 @@ void compute_split(ort_graph &g, int i) {
 }
 
 /// HardSwish is a function of others there, and operators of its own are computed when they run.
-bool has_kernel(ort_graph &g, int i) {
+bool has_kernel(ort_graph &g, node_id i) {
     constexpr std::int64_t gelu_opset = 20;
     const std::string &op = g.at(i).op;
     return op != "HardSwish" && (op != "Gelu" || g.get_graph().opset >= gelu_opset) &&
@@ -131,30 +131,30 @@ bool has_kernel(ort_graph &g, int i) {
 }
 
 /// Sizes that the file leaves open are no constants.
-bool is_computable(ort_graph &g, int i) {
+bool is_computable(ort_graph &g, node_id i) {
     const node &n = g.at(i);
     const bool has_result = n.outputs.size() == 1 || (n.op == "Split" && !n.outputs.empty());
-    return !n.inputs.empty() && n.inputs[0] >= 0 && has_result && g.facts(i).lower && has_kernel(g, i) &&
-           element_count(g.dims(n.inputs[0])) != 0 &&
-           std::all_of(n.inputs.begin(), n.inputs.end(),
-                       [&](int t) { return t < 0 || (g.is_constant(t) && !g.is_sized(t)); });
+    return input_of(n, 0) && has_result && g.facts(i).lower && has_kernel(g, i) &&
+           element_count(g.dims(input_of(n, 0))) != 0 &&
+           all_of(inputs_of(n), [&](tensor_id t) { return !t || (g.is_constant(t) && !g.is_sized(t)); });
 }
 
 /// DequantizeLinear of constants, an operator of one input, QuantizeLinear.
-void compute_requantized(ort_graph &g, int q) {
-    const int i = g.producer(g.input(q, 0));
-    if (i < 0 || g.at(i).inputs.size() != 1 || g.at(i).outputs.size() != 1 || !g.facts(i).lower ||
+void compute_requantized(ort_graph &g, node_id q) {
+    const node_id i = g.producer(g.input(q, 0));
+    if (!i || g.at(i).inputs.size() != 1 || g.at(i).outputs.size() != 1 || !g.facts(i).lower ||
         g.only_consumer(g.output(i)) != q)
         return;
-    const int x = g.input(i, 0), dq = g.writer(x, "DequantizeLinear");
-    if (dq < 0 || g.only_consumer(x) != i || !is_computable(g, dq))
+    const tensor_id x = g.input(i, 0);
+    const node_id dq = g.writer(x, "DequantizeLinear");
+    if (!dq || g.only_consumer(x) != i || !is_computable(g, dq))
         return;
-    for (const int node : {dq, i, q})
+    for (const node_id node : {dq, i, q})
         compute(g, node);
 }
 
 /// Of nodes whose results nobody reads: a Shape whose sizes are constants already, and what was kept for such a one.
-bool is_needless(const ort_graph &g, int i) {
+bool is_needless(const ort_graph &g, node_id i) {
     return marks_of(g.at(i)).unread == kept_unread::for_sizes ||
            (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)));
 }
@@ -163,7 +163,7 @@ bool is_needless(const ort_graph &g, int i) {
 
 /// A DequantizeLinear of constants stays, for quantized operators to be found around it.
 void fold_constants(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         if (g.at(i).op == "DequantizeLinear" || marks_of(g.at(i)).not_folded != 0)
             return;
         if (is_computable(g, i))
@@ -177,8 +177,8 @@ void fold_constants(ort_graph &g) {
 
 /// HardSwish has no kernel there.
 void inline_functions(ort_graph &g) {
-    g.for_each("HardSwish", [&](int i) {
-        const int x = g.input(i, 0), gate = g.add_like(g.output(i));
+    g.for_each("HardSwish", [&](node_id i) {
+        const tensor_id x = g.input(i, 0), gate = g.add_like(g.output(i));
         g.insert_before(i, {"HardSigmoid", {x}, {gate}, {{"alpha", 1.f / 6.f}, {"beta", 0.5f}}});
         g.become(i, "Mul", {x, gate});
     });

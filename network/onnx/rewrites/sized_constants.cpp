@@ -14,49 +14,49 @@ namespace octet::model {
 
 namespace {
 
-bool is_any(const std::vector<int> &inputs, std::size_t first, const std::set<int> &tensors) {
-    return inputs.size() > first && std::any_of(inputs.begin() + static_cast<std::ptrdiff_t>(first),
-                                                inputs.end(), [&](int t) { return tensors.count(t) != 0; });
+bool is_any(tensor_ids inputs, std::size_t first, const std::set<tensor_id> &tensors) {
+    return inputs.size() > first &&
+           std::any_of(inputs.begin() + static_cast<std::ptrdiff_t>(first), inputs.end(),
+                       [&](tensor_id t) { return tensors.count(t) != 0; });
 }
 
 /// Whether a tensor is `source`, but for pairs of QuantizeLinear and DequantizeLinear.
-bool is_past_pairs(const graph &g, int t, int source) {
+bool is_past_pairs(const graph &g, tensor_id t, tensor_id source) {
     for (auto n = g.nodes.rbegin(); n != g.nodes.rend() && t != source; ++n)
-        if ((n->op == "QuantizeLinear" || n->op == "DequantizeLinear") && n->outputs[0] == t &&
+        if ((n->op == "QuantizeLinear" || n->op == "DequantizeLinear") && output_of(*n) == t &&
             !n->inputs.empty())
-            t = n->inputs[0];
+            t = input_of(*n, 0);
     return t == source;
 }
 
 /// Whether ONNX Runtime keeps a Shape: others need it than Reshapes of its own source, which can copy sizes
 /// (ReshapeFusion).
 bool is_needed(const graph &g, std::size_t shape) {
-    const int source = g.nodes[shape].inputs[0];
+    const tensor_id source = input_of(g.nodes[shape], 0);
     std::vector<bool> follows(g.tensors.size()); // from it
-    const auto is_following = [&](int t) { return t >= 0 && follows[static_cast<std::size_t>(t)]; };
-    follows[static_cast<std::size_t>(g.nodes[shape].outputs[0])] = true;
+    const auto is_following = [&](tensor_id t) { return t && follows[t.index()]; };
+    follows[output_of(g.nodes[shape]).index()] = true;
     bool is_read = false, is_copied = true; // by single sizes that a Concat lists
     for (std::size_t i = shape + 1; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
-        if (std::none_of(n.inputs.begin(), n.inputs.end(), is_following))
+        if (none_of(inputs_of(n), is_following))
             continue;
         is_read = true;
         if (gives_known_integers(g, n)) {
-            follows[static_cast<std::size_t>(n.outputs[0])] = true;
-            const bool is_one = element_count(g.tensors[static_cast<std::size_t>(n.outputs[0])].dims) == 1;
+            follows[output_of(n).index()] = true;
+            const bool is_one = element_count(tensor_at(g, output_of(n)).dims) == 1;
             is_copied =
                 is_copied && (n.op == "Concat" || (is_one && (n.op == "Gather" || n.op == "Unsqueeze")));
         } else if (n.op != "Reshape" ||
-                   (n.inputs[0] != source && !(is_copied && is_past_pairs(g, n.inputs[0], source)))) {
+                   (input_of(n, 0) != source && !(is_copied && is_past_pairs(g, input_of(n, 0), source)))) {
             return true;
         }
     }
-    return !is_read || std::any_of(g.outputs.begin(), g.outputs.end(), is_following);
+    return !is_read || any_of(outputs_of(g), is_following);
 }
 
 bool has_open_inputs(const graph &g) {
-    return std::any_of(g.inputs.begin(), g.inputs.end(),
-                       [&](int t) { return !g.tensors[static_cast<std::size_t>(t)].dim_names.empty(); });
+    return any_of(inputs_of(g), [&](tensor_id t) { return !tensor_at(g, t).dim_names.empty(); });
 }
 
 /// Nodes that read sizes of what others compute, in a network with open ones.
@@ -66,43 +66,44 @@ std::vector<bool> needed_shapes(const graph &g) {
         return needed;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
-        needed[i] = n.op == "Shape" && !n.inputs.empty() && n.inputs[0] >= 0 && n.outputs.size() == 1 &&
-                    is_computed[static_cast<std::size_t>(n.inputs[0])] && is_needed(g, i);
-        for (const int t : n.outputs)
-            if (t >= 0)
-                is_computed[static_cast<std::size_t>(t)] = true;
+        needed[i] = n.op == "Shape" && input_of(n, 0) && n.outputs.size() == 1 &&
+                    is_computed[input_of(n, 0).index()] && is_needed(g, i);
+        for (const tensor_id t : outputs_of(n))
+            if (t)
+                is_computed[t.index()] = true;
     }
     return needed;
 }
 
-/// Tensors that are equal once common subexpressions are one have one number.
+/// The first of those tensors that are equal once common subexpressions are one.
 class equal_tensors {
 public:
     explicit equal_tensors(const graph &g) : g_(g) {
         for (const node &n : g.nodes) {
             std::vector<int> inputs;
-            for (const int t : n.inputs)
+            for (const tensor_id t : inputs_of(n))
                 inputs.push_back(number_of_read(t));
             std::vector<const node *> &readers = readers_[inputs];
             readers.push_back(&n);
             if (n.op == "DequantizeLinear" && !n.outputs.empty())
-                dequantized_.insert(n.outputs[0]);
+                dequantized_.insert(output_of(n));
             for (std::size_t k = 0; k < n.outputs.size(); k++)
-                if (n.outputs[k] >= 0)
-                    numbers_[n.outputs[k]] =
-                        (*std::find_if(readers.begin(), readers.end(), [&](const node *first) {
-                            return k < first->outputs.size() && first->outputs[k] >= 0 &&
-                                   are_alike(g, *first, n);
-                        }))->outputs[k];
+                if (const tensor_id written = output_of(n, k)) {
+                    const node *const first =
+                        *std::find_if(readers.begin(), readers.end(), [&](const node *one) {
+                            return output_of(*one, k) && are_alike(g, *one, n);
+                        });
+                    first_[written] = output_of(*first, k);
+                }
         }
     }
-    int number_of(int t) {
-        if (const auto found = numbers_.find(t); found != numbers_.end())
+    tensor_id first_of(tensor_id t) {
+        if (const auto found = first_.find(t); found != first_.end())
             return found->second;
-        if (t < 0 || !g_.tensors[at(t)].is_constant || element_count(g_.tensors[at(t)].dims) > most_elements)
+        if (!t || !tensor_at(g_, t).is_constant || element_count(tensor_at(g_, t).dims) > most_elements)
             return t;
-        const tensor &c = g_.tensors[at(t)];
-        return numbers_[t] =
+        const tensor &c = tensor_at(g_, t);
+        return first_[t] =
                    constants_
                        .emplace(std::make_tuple(c.type, c.dims, std::string(c.data.begin(), c.data.end())), t)
                        .first->second;
@@ -113,14 +114,16 @@ private:
 
     /// A DequantizeLinear is there for each reader, and each has values of its own
     /// (EnsureUniqueDQForNodeUnit).
-    int number_of_read(int t) { return dequantized_.count(t) != 0 ? --last_own_ : number_of(t); }
+    int number_of_read(tensor_id t) {
+        return dequantized_.count(t) != 0 ? --last_own_ : first_of(t).number();
+    }
 
     const graph &g_;
     int last_own_ = -1; ///< below what an absent input has
-    std::set<int> dequantized_;
-    std::map<int, int> numbers_;
+    std::set<tensor_id> dequantized_;
+    std::map<tensor_id, tensor_id> first_;
     std::map<std::vector<int>, std::vector<const node *>> readers_; ///< by the numbers of what they read
-    std::map<std::tuple<data_type, memory::dims, std::string>, int> constants_;
+    std::map<std::tuple<data_type, memory::dims, std::string>, tensor_id> constants_;
 };
 
 /// Nodes that compute sizes of a network with open ones, before they are gone.
@@ -128,58 +131,58 @@ class size_nodes {
 public:
     explicit size_nodes(const graph &g) : g_(g), equal_(g) {
         for (const node &n : g.nodes)
-            for (const int t : n.outputs)
-                if (t >= 0)
+            for (const tensor_id t : outputs_of(n))
+                if (t)
                     writers_[t] = &n;
     }
 
-    std::map<int, size_node> find() {
-        std::map<int, size_node> found;
+    std::map<tensor_id, size_node> find() {
+        std::map<tensor_id, size_node> found;
         for (const node &n : g_.nodes)
             if (gives_known_integers(g_, n))
-                found[n.outputs[0]] = {n, 0, equal_.number_of(n.outputs[0]),
+                found[output_of(n)] = {n, 0, equal_.first_of(output_of(n)),
                                        n.op == "Concat" ? entries_of(n) : std::vector<size_entry>()};
-        std::map<int, std::set<std::pair<int, std::size_t>>> readers; ///< of equal tensors
+        std::map<tensor_id, std::set<std::pair<tensor_id, std::size_t>>> readers; ///< of equal tensors
         for (const node &n : g_.nodes)
             for (std::size_t k = 0; k < n.inputs.size() && !n.outputs.empty(); k++)
-                if (found.count(n.inputs[k]) != 0)
-                    readers[equal_.number_of(n.inputs[k])].emplace(equal_.number_of(n.outputs[0]), k);
-        for (const int t : g_.outputs)
+                if (const tensor_id t = input_of(n, k); found.count(t) != 0)
+                    readers[equal_.first_of(t)].emplace(equal_.first_of(output_of(n)), k);
+        for (const tensor_id t : outputs_of(g_))
             if (found.count(t) != 0)
-                readers[equal_.number_of(t)].emplace(-1, 0);
+                readers[equal_.first_of(t)].emplace(tensor_id(), 0);
         for (auto &[t, n] : found)
             n.readers = readers[n.equal_to].size();
         return found;
     }
 
 private:
-    const node *any_writer(int t) const {
+    const node *any_writer(tensor_id t) const {
         const auto found = writers_.find(t);
         return found != writers_.end() && !found->second->inputs.empty() ? found->second : nullptr;
     }
-    const node *writer(int t, std::string_view op) const {
+    const node *writer(tensor_id t, std::string_view op) const {
         const node *const n = any_writer(t);
         return n && n->op == op ? n : nullptr;
     }
     /// Integers of a constant.
-    std::vector<std::int32_t> integers(int t) const {
-        if (t < 0 || !g_.tensors[at(t)].is_constant || g_.tensors[at(t)].type != data_type::s32)
+    std::vector<std::int32_t> integers(tensor_id t) const {
+        if (!t || !tensor_at(g_, t).is_constant || tensor_at(g_, t).type != data_type::s32)
             return {};
-        return values_of<std::int32_t>(g_.tensors[at(t)]);
+        return values_of<std::int32_t>(tensor_at(g_, t));
     }
 
     /// None where something is no list of integers.
     std::vector<size_entry> entries_of(const node &concat) const {
         std::vector<size_entry> entries;
-        for (const int t : concat.inputs) {
-            if (t < 0)
+        for (const tensor_id t : inputs_of(concat)) {
+            if (!t)
                 return {};
-            if (g_.tensors[at(t)].is_constant) {
-                if (g_.tensors[at(t)].type != data_type::s32)
+            if (tensor_at(g_, t).is_constant) {
+                if (tensor_at(g_, t).type != data_type::s32)
                     return {};
                 for (const std::int32_t v : integers(t))
-                    entries.push_back({-1, 0, v});
-            } else if (element_count(g_.tensors[at(t)].dims) == 1)
+                    entries.push_back({{}, 0, v});
+            } else if (element_count(tensor_at(g_, t).dims) == 1)
                 entries.push_back(dimension(t));
             else
                 return {};
@@ -187,10 +190,10 @@ private:
         return entries;
     }
     /// What stands before operators that change no size, which are gone when sizes are looked at.
-    int before_noops(int t) const {
+    tensor_id before_noops(tensor_id t) const {
         constexpr std::int64_t as_s64 = 7;
         for (const node *n = nullptr; (n = any_writer(t)) != nullptr;) {
-            const std::vector<int> &in = n->inputs;
+            const tensor_ids in = inputs_of(*n);
             const auto is = [&](std::size_t k, std::int32_t value) {
                 return k < in.size() && integers(in[k]) == std::vector<std::int32_t>{value};
             };
@@ -209,29 +212,28 @@ private:
     }
 
     /// Unsqueeze of Gather of Shape.
-    size_entry dimension(int t) const {
+    size_entry dimension(tensor_id t) const {
         const node *const alone = writer(before_noops(t), "Unsqueeze");
-        const node *const gather = alone ? writer(before_noops(alone->inputs[0]), "Gather") : nullptr;
-        const node *const shape = gather ? writer(gather->inputs[0], "Shape") : nullptr;
+        const node *const gather = alone ? writer(before_noops(input_of(*alone, 0)), "Gather") : nullptr;
+        const node *const shape = gather ? writer(input_of(*gather, 0), "Shape") : nullptr;
         const std::vector<std::int32_t> index =
-            gather && gather->inputs.size() > 1 ? integers(gather->inputs[1]) : std::vector<std::int32_t>();
+            gather ? integers(input_of(*gather, 1)) : std::vector<std::int32_t>();
         if (!shape || index.size() != 1 || index[0] < 0 || !shape->attributes.empty())
             return {};
-        return {shape->inputs[0], static_cast<std::size_t>(index[0]), {}};
+        return {input_of(*shape, 0), static_cast<std::size_t>(index[0]), {}};
     }
 
     const graph &g_;
     equal_tensors equal_;
-    std::map<int, const node *> writers_;
+    std::map<tensor_id, const node *> writers_;
 };
 
 /// A reader of what a Shape reads, of which nobody reads anything.
 node unread_copy(graph &g, const node &shape) {
-    tensor unread = g.tensors[at(shape.outputs[0])];
+    tensor unread = tensor_at(g, output_of(shape));
     unread.data = {};
-    g.tensors.push_back(std::move(unread));
     node copy = shape;
-    copy.outputs = {static_cast<int>(g.tensors.size() - 1)};
+    copy.outputs = {add_tensor(g, std::move(unread))};
     return copy;
 }
 
@@ -239,9 +241,9 @@ node unread_copy(graph &g, const node &shape) {
 
 std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
                             const sized_constants &sized) {
-    const std::size_t rank = g.tensors[at(n.outputs.at(0))].dims.size();
+    const std::size_t rank = tensor_at(g, output_of(n)).dims.size();
     std::vector<bool> open;
-    for (const int t : n.inputs)
+    for (const tensor_id t : inputs_of(n))
         if (const auto found = sized.open_dims.find(t); found != sized.open_dims.end()) {
             if (found->second.size() != rank)
                 return std::vector<bool>(rank, true);
@@ -250,7 +252,7 @@ std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts 
                 open[d] = open[d] || found->second[d];
         }
     const std::size_t first = facts.dims.first;
-    if (first == dims_from_values::none || !is_any(n.inputs, first, sized.tensors))
+    if (first == dims_from_values::none || !is_any(inputs_of(n), first, sized.tensors))
         return open;
     return std::vector<bool>(rank, true);
 }
@@ -265,9 +267,9 @@ sized_constants take_sized_constants(graph &g) {
         folded.nodes = size_nodes(g).find();
     fold_integers(g, [&](std::size_t i) {
         const node &n = g.nodes[i];
-        const int sizes = n.outputs[0];
+        const tensor_id sizes = output_of(n);
         if (n.op == "Shape" && !n.inputs.empty())
-            folded.measured.insert(n.inputs[0]);
+            folded.measured.insert(input_of(n, 0));
         const operator_facts &facts = facts_of(g, n);
         std::vector<bool> open = open_dims(g, n, facts, folded);
         if (!facts.is_known_from_dims && std::count(open.begin(), open.end(), true) != 0)

@@ -12,36 +12,36 @@ namespace octet::model {
 /// One number of a computed list of sizes: a constant, a dimension of a tensor, or what a network makes of
 /// those.
 struct size_entry {
-    int source = -1; ///< the tensor whose dimension it is; -1: none
+    tensor_id source; ///< the tensor whose dimension it is
     std::size_t dim = 0;
     std::optional<std::int32_t> constant;
 
     bool is(std::int64_t value) const { return constant == value; }
-    bool is_size(int of, std::size_t d) const { return source == of && dim == d; }
+    bool is_size(tensor_id of, std::size_t d) const { return source == of && dim == d; }
 };
 
 /// A node that computed sizes, which a constant has taken the place of.
 struct size_node {
     node computing;
     std::size_t readers = 0; ///< of its results, where equal nodes are one (CommonSubexpressionElimination)
-    int equal_to = -1;       ///< the first tensor that an equal node writes
+    tensor_id equal_to;      ///< the first tensor that an equal node writes
     std::vector<size_entry> entries; ///< of a Concat of sizes
 };
 
 /// Constants that a network computes from sizes of its tensors.
 struct sized_constants {
-    std::set<int> tensors;
-    std::vector<int> in_order; ///< the same, as they were computed
-    std::set<int> measured;    ///< of which a Shape took the sizes
+    std::set<tensor_id> tensors;
+    std::vector<tensor_id> in_order; ///< the same, as they were computed
+    std::set<tensor_id> measured;    ///< of which a Shape took the sizes
     /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of
     /// the tensor whose sizes they are.
-    std::set<int> open_floats;
+    std::set<tensor_id> open_floats;
     /// Those that follow from a size that is not known; none: they have not been found yet.
-    std::optional<std::set<int>> open;
-    std::map<int, size_node> nodes; ///< by what they wrote
+    std::optional<std::set<tensor_id>> open;
+    std::map<tensor_id, size_node> nodes; ///< by what they wrote
     /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed
     /// end).
-    std::map<int, std::vector<bool>> open_dims;
+    std::map<tensor_id, std::vector<bool>> open_dims;
 };
 
 /// Whether nodes compute the same of equal inputs.

@@ -18,20 +18,20 @@ struct taken_slice {
 };
 
 /// Integers of a constant list; empty: something else.
-std::vector<std::int32_t> integers(const ort_graph &g, int t) {
-    if (t < 0 || !g.is_constant(t) || g.type(t) != data_type::s32 || g.rank(t) != 1)
+std::vector<std::int32_t> integers(const ort_graph &g, tensor_id t) {
+    if (!t || !g.is_constant(t) || g.type(t) != data_type::s32 || g.rank(t) != 1)
         return {};
     return values_of<std::int32_t>(g.tensor_at(t));
 }
 
-std::optional<taken_slice> taken_by(const ort_graph &g, int slice) {
+std::optional<taken_slice> taken_by(const ort_graph &g, node_id slice) {
     const std::vector<std::int32_t> starts = integers(g, g.input(slice, 1)),
                                     ends = integers(g, g.input(slice, 2));
     std::vector<std::int32_t> axes = integers(g, g.input(slice, 3)), steps = integers(g, g.input(slice, 4));
-    if (g.input(slice, 3) < 0)
+    if (!g.input(slice, 3))
         for (std::size_t k = 0; k < starts.size(); k++)
             axes.push_back(static_cast<std::int32_t>(k));
-    if (g.input(slice, 4) < 0)
+    if (!g.input(slice, 4))
         steps.assign(starts.size(), 1);
     if (starts.empty() || ends.size() != starts.size() || axes.size() != starts.size() ||
         steps.size() != starts.size())
@@ -56,7 +56,7 @@ std::optional<taken_slice> taken_by(const ort_graph &g, int slice) {
 }
 
 /// The place of a Slice's pixels in blocks of 2 x 2, row by row; none for other Slices of `x`.
-std::optional<std::int32_t> place_in_block(const ort_graph &g, int x, const taken_slice &t) {
+std::optional<std::int32_t> place_in_block(const ort_graph &g, tensor_id x, const taken_slice &t) {
     for (std::size_t d = 0; d < image_rank; d++) {
         const bool is_thinned = d >= height, is_all = t.ends[d] == std::numeric_limits<std::int32_t>::max();
         if (t.steps[d] != (is_thinned ? 2 : 1) || t.starts[d] < 0 || t.starts[d] > (is_thinned ? 1 : 0) ||
@@ -66,16 +66,16 @@ std::optional<std::int32_t> place_in_block(const ort_graph &g, int x, const take
     return 2 * t.starts[height] + t.starts[width];
 }
 
-void form_space_to_depth(ort_graph &g, int concat) {
+void form_space_to_depth(ort_graph &g, node_id concat) {
     const auto axis = g.attribute<std::int64_t>(concat, "axis", 0);
     if (g.at(concat).inputs.size() != 4 || (axis != 1 && axis != 1 - std::int64_t{image_rank}))
         return;
-    int x = -1;
+    tensor_id x;
     std::vector<std::int32_t> places;
     std::optional<taken_slice> first;
-    for (const int part : g.at(concat).inputs) {
-        const int slice = part < 0 ? -1 : g.writer(part, "Slice");
-        if (slice < 0 || g.only_consumer(part) != concat)
+    for (const tensor_id part : g.inputs(concat)) {
+        const node_id slice = g.writer(part, "Slice");
+        if (!slice || g.only_consumer(part) != concat)
             return;
         x = first ? x : g.input(slice, 0);
         if (g.input(slice, 0) != x || !g.is_float(x) || g.rank(x) != image_rank)
@@ -91,32 +91,32 @@ void form_space_to_depth(ort_graph &g, int concat) {
     const memory::dims dims = g.dims(x);
     if (dims[height] % 2 != 0 || dims[width] % 2 != 0)
         return; // some are smaller than others: the file does not get so far
-    const std::vector<int> parts = g.at(concat).inputs;
+    const tensor_numbers parts = g.at(concat).inputs;
     node blocks{"SpaceToDepth", {x}, {}, {{"blocksize", std::int64_t{2}}}};
     if (std::is_sorted(places.begin(), places.end())) {
         g.become(concat, std::move(blocks));
     } else {
         if (!g.is_known(x, channels))
             return;
-        const int y = g.add_like(g.output(concat));
+        const tensor_id y = g.add_like(g.output(concat));
         blocks.outputs = {y};
         std::vector<std::int32_t> order;
         for (const std::int32_t place : places)
             for (dim_t c = 0; c < dims[channels]; c++)
                 order.push_back(static_cast<std::int32_t>(place * dims[channels] + c));
         g.insert_before(concat, std::move(blocks));
-        const int indices = g.add_constant("order of channels", data_type::s32,
-                                           {static_cast<dim_t>(order.size())}, bytes_of(order));
+        const tensor_id indices = g.add_constant("order of channels", data_type::s32,
+                                                 {static_cast<dim_t>(order.size())}, bytes_of(order));
         g.become(concat, node{"Gather", {y, indices}, {}, {{"axis", std::int64_t{1}}}});
     }
-    for (const int part : parts)
+    for (const tensor_id part : tensor_ids(parts))
         g.remove(g.producer(part));
 }
 
 } // namespace
 
 void fuse_space_to_depth(ort_graph &g) {
-    g.for_each("Concat", [&](int i) { form_space_to_depth(g, i); });
+    g.for_each("Concat", [&](node_id i) { form_space_to_depth(g, i); });
 }
 
 } // namespace octet::model::ort

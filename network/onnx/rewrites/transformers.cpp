@@ -87,18 +87,17 @@ void count_change(graph &g) {
 
 /// `work` for each node whose results nobody reads.
 template <typename Work> void for_each_unread(graph_editor &e, const Work &work) {
-    for (int i = 0, end = static_cast<int>(e.node_count()); i < end; i++)
-        if (const std::vector<int> &y = e.at(i).outputs;
-            std::all_of(y.begin(), y.end(), [&](int t) { return t < 0 || e.consumers(t).empty(); }))
+    for (std::size_t n = 0, end = e.node_count(); n < end; n++)
+        if (const node_id i(n);
+            all_of(e.outputs(i), [&](tensor_id t) { return !t || e.consumers(t).empty(); }))
             work(i);
 }
 
-void keep_unread(graph &g, const std::set<int> &measured) {
+void keep_unread(graph &g, const std::set<tensor_id> &measured) {
     graph_editor e(g);
-    for_each_unread(e, [&](int i) {
-        node &n = g.nodes[static_cast<std::size_t>(i)];
-        const bool is_measured =
-            std::any_of(n.outputs.begin(), n.outputs.end(), [&](int t) { return measured.count(t) != 0; });
+    for_each_unread(e, [&](node_id i) {
+        node &n = node_at(g, i);
+        const bool is_measured = any_of(outputs_of(n), [&](tensor_id t) { return measured.count(t) != 0; });
         set_mark(n, &node_marks::unread, is_measured ? kept_unread::for_sizes : kept_unread::yes);
     });
 }
@@ -108,7 +107,7 @@ void drop_unread(graph &g) {
         if (marks_of(n).unread != kept_unread::no)
             set_mark(n, &node_marks::unread, kept_unread::no);
     graph_editor e(g);
-    for_each_unread(e, [&](int i) { e.remove(i); });
+    for_each_unread(e, [&](node_id i) { e.remove(i); });
     e.finish();
 }
 
@@ -118,12 +117,12 @@ rewrite_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
                                           const sized_constants &from_sizes, bool is_int8_allowed) {
     rewrite_history history;
     keep_unread(g, from_sizes.measured);
-    std::set<int> folded;
+    std::set<tensor_id> folded;
     std::optional<ort_graph> editor;
     sized_constants sized = from_sizes;
     editor.emplace(g, evaluate, &sized, is_int8_allowed, &folded);
     sized.open = editor->constants_of_open_sizes();
-    for (const int t : *sized.open)
+    for (const tensor_id t : *sized.open)
         if (editor->is_float(t))
             sized.open_floats.insert(t);
     for (const stage_facts &now : stages) {

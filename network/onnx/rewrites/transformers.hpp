@@ -26,9 +26,9 @@ using transformer = void (*)(ort_graph &);
 // Rules (rules.cpp, rules_products.cpp)
 void apply_level1_rules(ort_graph &g);
 void apply_level2_rules(ort_graph &g);
-void eliminate(ort_graph &g, int node);
-void fuse_products(ort_graph &g, int node);
-void transpose_gemm(ort_graph &g, int node);
+void eliminate(ort_graph &g, node_id node);
+void fuse_products(ort_graph &g, node_id node);
+void transpose_gemm(ort_graph &g, node_id node);
 
 // Constants and common parts (sharing.cpp)
 void eliminate_common_subexpressions(ort_graph &g);
@@ -40,13 +40,13 @@ void fuse_matmul_add(ort_graph &g); ///< keeps those of an attention apart
 void fuse_matmul_add_at_level2(ort_graph &g);
 void fuse_matmul_integer_to_float(ort_graph &g);
 void fuse_dynamic_quantize_matmul(ort_graph &g);
-void split_dynamic_quantize_matmul(ort_graph &g, int node); ///< both operators again
+void split_dynamic_quantize_matmul(ort_graph &g, node_id node); ///< both operators again
 void order_scales(ort_graph &g,
-                  int node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
+                  node_id node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
 /// Of one whose scales are both computed, or 0, or of other dimensions than a number and a row: its parts again.
-void split_scales(ort_graph &g, int node);
+void split_scales(ort_graph &g, node_id node);
 void fuse_matmul_transpose(ort_graph &g);
-void split_batch_transpose(ort_graph &g, int node);
+void split_batch_transpose(ort_graph &g, node_id node);
 void fuse_matmul_scale(ort_graph &g);
 
 // Activations (activations.cpp)
@@ -59,7 +59,7 @@ void fuse_quick_gelu(ort_graph &g);
 // Activations of products (fused_activations.cpp)
 void fuse_gemm_activation(ort_graph &g);
 void fuse_conv_activation(ort_graph &g);
-void split_activation(ort_graph &g, int node); ///< both operators again
+void split_activation(ort_graph &g, node_id node); ///< both operators again
 
 // Norms (norms.cpp)
 void fuse_layer_norm_at_level1(ort_graph &g);
@@ -82,15 +82,15 @@ void fuse_gathers(ort_graph &g);        ///< gathers.cpp
 void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
 void remove_double_pairs(ort_graph &g);
 /// Two operators with a scale of 1 for one with 0, which two pairs may have in common; nearly 0 for quantized operators.
-void split_scale_of_zero(ort_graph &g, int node);
+void split_scale_of_zero(ort_graph &g, node_id node);
 void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);
 void make_unsigned(ort_graph &g);
-void drop_implied_limit(ort_graph &g, int node);
-void quantize_weights_and_biases(ort_graph &g);      ///< qdq_weights.cpp
-void form_units(ort_graph &g);                       ///< qdq_units.cpp
-void split_choice(ort_graph &g, int node);           ///< QLinearWhere, to floats again
-void form_product_of_blocks(ort_graph &g, int node); ///< qdq_blocks.cpp
+void drop_implied_limit(ort_graph &g, node_id node);
+void quantize_weights_and_biases(ort_graph &g);          ///< qdq_weights.cpp
+void form_units(ort_graph &g);                           ///< qdq_units.cpp
+void split_choice(ort_graph &g, node_id node);           ///< QLinearWhere, to floats again
+void form_product_of_blocks(ort_graph &g, node_id node); ///< qdq_blocks.cpp
 void fuse_bias_of_blocks(ort_graph &g);
 void cancel_pairs(ort_graph &g); ///< qdq_pairs.cpp
 

@@ -8,22 +8,23 @@
 namespace octet::model::ort {
 namespace {
 
-bool has_one_scale(const ort_graph &g, int i) { return element_count(g.dims(g.input(i, 1))) == 1; }
+bool has_one_scale(const ort_graph &g, node_id i) { return element_count(g.dims(g.input(i, 1))) == 1; }
 
 /// Whether codes of the type can be written with the parameters that a node has.
-bool can_write(const ort_graph &g, int i, data_type codes) {
+bool can_write(const ort_graph &g, node_id i, data_type codes) {
     return is_code(codes) && g.attribute<std::int64_t>(i, "block_size", 0) == 0 &&
-           (g.input(i, 2) >= 0 || codes == data_type::u8);
+           (g.input(i, 2) || codes == data_type::u8);
 }
 
 /// Floats `from` become `to` by codes with the parameters of `like`.
-void add_pair(ort_graph &g, int place, int from, int to, int like, data_type type, std::int64_t axis) {
+void add_pair(ort_graph &g, node_id place, tensor_id from, tensor_id to, node_id like, data_type type,
+              std::int64_t axis) {
     tensor t = g.tensor_at(to);
     t.type = type;
     t.is_constant = false;
     t.data = {};
-    const int codes = g.add_tensor(std::move(t));
-    std::vector<int> inputs = {from, g.input(like, 1), g.input(like, 2)};
+    const tensor_id codes = g.add_tensor(std::move(t));
+    tensor_numbers inputs = {from, g.input(like, 1), g.input(like, 2)};
     node quantize{"QuantizeLinear", inputs, {codes}, {}};
     inputs[0] = codes;
     node dequantize{"DequantizeLinear", inputs, {to}, {}};
@@ -34,35 +35,36 @@ void add_pair(ort_graph &g, int place, int from, int to, int like, data_type typ
 }
 
 /// The node that reads a tensor where it is one; the network's outputs do not count.
-int only_node(const ort_graph &g, int t) {
-    int found = -1;
-    for (const int r : g.consumers(t))
-        if (r >= 0 && found >= 0)
-            return -1;
-        else if (r >= 0)
+node_id only_node(const ort_graph &g, tensor_id t) {
+    node_id found;
+    for (const node_id r : g.consumers(t))
+        if (r && found)
+            return {};
+        else if (r)
             found = r;
     return found;
 }
 
-std::int64_t counted_axis(const ort_graph &g, int i, int t) {
+std::int64_t counted_axis(const ort_graph &g, node_id i, tensor_id t) {
     const auto axis = g.attribute<std::int64_t>(i, "axis", 1);
     return axis < 0 ? axis + static_cast<std::int64_t>(g.rank(t)) : axis;
 }
 
 /// DequantizeLinear, QuantizeLinear with equal parameters.
-bool drop_empty(ort_graph &g, int q) {
-    const int dq = g.writer(g.input(q, 0), "DequantizeLinear");
-    if (dq < 0 || g.only_consumer(g.output(dq)) != q || !g.is_plain(q) || !g.is_plain(dq) ||
+bool drop_empty(ort_graph &g, node_id q) {
+    const node_id dq = g.writer(g.input(q, 0), "DequantizeLinear");
+    if (!dq || g.only_consumer(g.output(dq)) != q || !g.is_plain(q) || !g.is_plain(dq) ||
         !g.are_equal(g.written(q), g.read(dq)))
         return false;
-    const int from = g.input(dq, 0), to = g.output(q), writer = g.producer(from);
+    const tensor_id from = g.input(dq, 0), to = g.output(q);
+    const node_id writer = g.producer(from);
     if (g.consumers(to).size() == 1 && !g.is_graph_output(to)) {
         g.redirect(to, from);
-    } else if (g.consumers(to) == std::vector<int>{-1} && writer >= 0 && g.only_consumer(from) == dq) {
+    } else if (g.is_output_alone(to) && writer && g.only_consumer(from) == dq) {
         g.remove(q);
         g.remove(dq);
         node n = g.at(writer);
-        std::replace(n.outputs.begin(), n.outputs.end(), from, to);
+        model::replace(n.outputs, from, to);
         g.replace(writer, std::move(n));
         return true;
     } else {
@@ -73,17 +75,18 @@ bool drop_empty(ort_graph &g, int q) {
     return true;
 }
 
-bool add_missing_behind(ort_graph &g, int transpose) {
-    const int dq = g.writer(g.input(transpose, 0), "DequantizeLinear"), y = g.output(transpose);
+bool add_missing_behind(ort_graph &g, node_id transpose) {
+    const node_id dq = g.writer(g.input(transpose, 0), "DequantizeLinear");
+    const tensor_id y = g.output(transpose);
     const auto nodes =
-        std::count_if(g.consumers(y).begin(), g.consumers(y).end(), [](int r) { return r >= 0; });
-    return dq >= 0 && nodes <= 1 && !g.is(only_node(g, y), "QuantizeLinear") && add_pair_behind(g, dq);
+        std::count_if(g.consumers(y).begin(), g.consumers(y).end(), [](node_id r) { return r.has_value(); });
+    return dq && nodes <= 1 && !g.is(only_node(g, y), "QuantizeLinear") && add_pair_behind(g, dq);
 }
 
-void add_missing_before(ort_graph &g, int transpose) {
-    const int x = g.input(transpose, 0), q = g.reader(g.output(transpose), "QuantizeLinear"),
-              before = g.producer(x);
-    if (q < 0 || before < 0 || g.is(before, "DequantizeLinear") || only_node(g, x) != transpose ||
+void add_missing_before(ort_graph &g, node_id transpose) {
+    const tensor_id x = g.input(transpose, 0);
+    const node_id q = g.reader(g.output(transpose), "QuantizeLinear"), before = g.producer(x);
+    if (!q || !before || g.is(before, "DequantizeLinear") || only_node(g, x) != transpose ||
         !can_write(g, q, g.type(g.output(q))))
         return;
     const order p = order_of(g, transpose);
@@ -91,18 +94,18 @@ void add_missing_before(ort_graph &g, int transpose) {
     if (p.empty() || axis >= p.size())
         return;
     node n = g.at(before);
-    const int inner = g.add_like(x);
-    std::replace(n.outputs.begin(), n.outputs.end(), x, inner);
+    const tensor_id inner = g.add_like(x);
+    model::replace(n.outputs, x, inner);
     g.replace(before, std::move(n));
     add_pair(g, before, inner, x, q, g.type(g.output(q)), p[axis]);
 }
 
 } // namespace
 
-bool add_pair_behind(ort_graph &g, int dq) {
-    const int next = g.only_consumer(g.output(dq));
+bool add_pair_behind(ort_graph &g, node_id dq) {
+    const node_id next = g.only_consumer(g.output(dq));
     const data_type codes = g.type(g.input(dq, 0));
-    if (next < 0 || !can_write(g, dq, codes))
+    if (!next || !can_write(g, dq, codes))
         return false;
     std::int64_t axis = counted_axis(g, dq, g.input(dq, 0));
     if (g.is(next, "Transpose") && !has_one_scale(g, dq)) {
@@ -113,7 +116,7 @@ bool add_pair_behind(ort_graph &g, int dq) {
     } else {
         axis += static_cast<std::int64_t>(g.rank(g.output(next)) - g.rank(g.output(dq)));
     }
-    const int y = g.output(next), moved = g.add_like(y);
+    const tensor_id y = g.output(next), moved = g.add_like(y);
     node n = g.at(next);
     n.outputs = {moved};
     g.replace(next, std::move(n));
@@ -122,7 +125,7 @@ bool add_pair_behind(ort_graph &g, int dq) {
 }
 
 void repair_pairs(ort_graph &g) {
-    g.for_each([&](int i) {
+    g.for_each([&](node_id i) {
         if (g.is(i, "QuantizeLinear"))
             drop_empty(g, i);
         else if (g.is(i, "Transpose") && !add_missing_behind(g, i))

@@ -16,11 +16,11 @@ namespace octet::model::ort {
 
 // ---- Orders of dimensions
 
-order order_of(const ort_graph &g, int transpose) {
+order order_of(const ort_graph &g, node_id transpose) {
     return marks_of(g.at(transpose)).names_no_order ? order{} : meant_order_of(g, transpose);
 }
 
-order meant_order_of(const ort_graph &g, int transpose) {
+order meant_order_of(const ort_graph &g, node_id transpose) {
     order reversed(g.rank(g.input(transpose, 0)));
     for (std::size_t d = 0; d < reversed.size(); d++)
         reversed[d] = static_cast<std::int64_t>(reversed.size() - 1 - d);
@@ -88,7 +88,7 @@ order without_axes(const order &p, const order &axes) {
 
 namespace {
 
-bool is_passable(const ort_graph &g, int i) { return g.facts(i).passing.kind != passing_kind::unknown; }
+bool is_passable(const ort_graph &g, node_id i) { return g.facts(i).passing.kind != passing_kind::unknown; }
 
 /// Whether outputs are what the operator gives for its inputs as they are, but transposed.
 bool transposes_outputs(passing_kind kind) {
@@ -97,7 +97,7 @@ bool transposes_outputs(passing_kind kind) {
 
 /// The inputs that are transposed with a node: codes, without their scales; operands that have dimensions; or
 /// all.
-order passed_inputs_of(const ort_graph &g, int i) {
+order passed_inputs_of(const ort_graph &g, node_id i) {
     const operator_facts &facts = g.facts(i);
     const std::size_t count = g.at(i).inputs.size();
     order result;
@@ -110,7 +110,7 @@ order passed_inputs_of(const ort_graph &g, int i) {
     if (facts.passing.inputs == passed_inputs::first || !(takes_all || kind == passing_kind::broadcast))
         return {0};
     for (std::size_t k = 0; k < count; k++)
-        if (takes_all || (g.input(i, k) >= 0 && g.rank(g.input(i, k)) > 0))
+        if (takes_all || (g.input(i, k) && g.rank(g.input(i, k)) > 0))
             result.push_back(static_cast<std::int64_t>(k));
     return result;
 }
@@ -118,29 +118,29 @@ order passed_inputs_of(const ort_graph &g, int i) {
 // ---- What is won
 
 /// Dimensions that are not 1 stand for the size of a tensor.
-int weight_of(const ort_graph &g, int t) {
+int weight_of(const ort_graph &g, tensor_id t) {
     int count = 0;
     for (std::size_t d = 0; d < g.rank(t); d++)
         count += !g.has_size(t, d, 1);
     return count;
 }
 
-bool is_likely_to_go(const ort_graph &g, int transpose) {
-    const std::vector<int> &readers = g.consumers(g.output(transpose));
-    return std::all_of(readers.begin(), readers.end(), [&](int r) { return r >= 0 && is_passable(g, r); });
+bool is_likely_to_go(const ort_graph &g, node_id transpose) {
+    const std::vector<node_id> &readers = g.consumers(g.output(transpose));
+    return all_of(readers, [&](node_id r) { return r && is_passable(g, r); });
 }
 
 /// Codes behind which a DequantizeLinear that one node reads hides constants.
-int hidden_constant(const ort_graph &g, int t) {
-    const int dq = g.writer(t, "DequantizeLinear");
-    return dq >= 0 && g.only_consumer(t) >= 0 && g.is_constant(g.input(dq, 0)) ? dq : -1;
+node_id hidden_constant(const ort_graph &g, tensor_id t) {
+    const node_id dq = g.writer(t, "DequantizeLinear");
+    return dq && g.only_consumer(t) && g.is_constant(g.input(dq, 0)) ? dq : node_id();
 }
 
-int cost_of_input(const ort_graph &g, int t, const order &p) {
-    if (g.is_constant(t) || hidden_constant(g, t) >= 0)
+int cost_of_input(const ort_graph &g, tensor_id t, const order &p) {
+    if (g.is_constant(t) || hidden_constant(g, t))
         return 0;
-    int from = g.producer(t);
-    if (g.is(from, "DequantizeLinear") && g.producer(g.input(from, 0)) >= 0)
+    node_id from = g.producer(t);
+    if (g.is(from, "DequantizeLinear") && g.producer(g.input(from, 0)))
         from = g.producer(g.input(from, 0));
     if (g.is(from, "Transpose") && !order_of(g, from).empty())
         return order_of(g, from) == p && is_likely_to_go(g, from) ? -weight_of(g, t) : 0;
@@ -152,16 +152,16 @@ public:
     explicit transpose_mover(ort_graph &g) : g_(g) {}
 
     void run() {
-        const std::vector<int> nodes = g_.visiting_order();
+        const std::vector<node_id> nodes = g_.visiting_order();
         find_outputs_that_lead_on(nodes);
         bool has_dq = false;
-        for (const int i : nodes) {
+        for (const node_id i : nodes) {
             if (g_.is_removed(i))
                 continue;
             has_dq = has_dq || g_.is(i, "DequantizeLinear");
             for (std::size_t k = 0; k < g_.at(i).inputs.size(); k++) {
-                const int transpose = g_.input(i, k) < 0 ? -1 : g_.writer(g_.input(i, k), "Transpose");
-                if (transpose >= 0 && push(transpose, i, k))
+                const node_id transpose = g_.writer(g_.input(i, k), "Transpose");
+                if (transpose && push(transpose, i, k))
                     break;
             }
         }
@@ -170,7 +170,7 @@ public:
     }
 
 private:
-    void find_outputs_that_lead_on(const std::vector<int> &nodes) {
+    void find_outputs_that_lead_on(const std::vector<node_id> &nodes) {
         for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) {
             if (g_.is(*i, "Transpose")) {
                 leads_on_.insert(g_.input(*i, 0));
@@ -182,12 +182,12 @@ private:
                     leads_on_.insert(g_.input(*i, static_cast<std::size_t>(k)));
         }
     }
-    bool has_output_that_leads_on(int i) const {
-        const std::vector<int> &outputs = g_.at(i).outputs;
-        return std::any_of(outputs.begin(), outputs.end(), [&](int t) { return leads_on_.count(t) != 0; });
+    bool has_output_that_leads_on(node_id i) const {
+        const tensor_ids outputs = g_.outputs(i);
+        return any_of(outputs, [&](tensor_id t) { return leads_on_.count(t) != 0; });
     }
 
-    bool push(int transpose, int i, std::size_t input) {
+    bool push(node_id transpose, node_id i, std::size_t input) {
         const passing_kind kind = g_.facts(i).passing.kind;
         const order p = order_of(g_, transpose);
         if (kind == passing_kind::unknown || p.empty())
@@ -203,27 +203,27 @@ private:
     }
 
     /// A graph may say anything of its tensors. Constants of other ranks stay as they are, and operands may have fewer dimensions.
-    bool has_ranks(int i, const order &through, std::size_t rank, passing_kind kind) const {
+    bool has_ranks(node_id i, const order &through, std::size_t rank, passing_kind kind) const {
         return std::all_of(through.begin(), through.end(), [&](std::int64_t k) {
-            const int t = g_.input(i, static_cast<std::size_t>(k));
-            return t >= 0 && (g_.rank(t) == rank || g_.is_constant(t) || kind == passing_kind::broadcast);
+            const tensor_id t = g_.input(i, static_cast<std::size_t>(k));
+            return t && (g_.rank(t) == rank || g_.is_constant(t) || kind == passing_kind::broadcast);
         });
     }
 
-    int cost(int i, passing_kind kind, const order &through, const order &p) const {
+    int cost(node_id i, passing_kind kind, const order &through, const order &p) const {
         int sum = 0;
         for (const std::int64_t k : through)
             sum += cost_of_input(g_, g_.input(i, static_cast<std::size_t>(k)), p);
         if (sum >= 0 || !transposes_outputs(kind) || has_output_that_leads_on(i))
             return sum;
         int most = 0;
-        for (const int t : g_.at(i).outputs)
-            most = std::max(most, t < 0 ? 0 : weight_of(g_, t));
+        for (const tensor_id t : g_.outputs(i))
+            most = std::max(most, !t ? 0 : weight_of(g_, t));
         return sum + most;
     }
 
     ort_graph &g_;
-    std::set<int> leads_on_; ///< tensors from which passable operators lead to a Transpose
+    std::set<tensor_id> leads_on_; ///< tensors from which passable operators lead to a Transpose
 };
 
 } // namespace

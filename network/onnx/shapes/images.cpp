@@ -8,9 +8,7 @@ namespace octet::model {
 
 bool computes_in_blocks(const graph &g, const node &conv) {
     const auto at = [&](std::size_t i) {
-        return i < conv.inputs.size() && conv.inputs[i] >= 0
-                   ? &g.tensors[static_cast<std::size_t>(conv.inputs[i])]
-                   : nullptr;
+        return input_of(conv, i) ? &tensor_at(g, input_of(conv, i)) : nullptr;
     };
     const tensor *const w = at(conv_weights), *const bias = at(conv_bias);
     if (!w || w->dims.size() != 4 || !w->is_constant || (bias && !bias->is_constant) ||

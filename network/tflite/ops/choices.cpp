@@ -148,10 +148,10 @@ void split_v_shape(node_shapes &n) {
 }
 
 bool adds_dimensions(const graph &g, const node &n) {
-    if (n.inputs.empty() || n.inputs[0] < 0 || n.outputs.size() != 1)
+    if (!input_of(n, 0) || n.outputs.size() != 1)
         return false;
-    const auto rank = [&](int t) { return g.tensors[static_cast<std::size_t>(t)].dims.size(); };
-    return rank(n.inputs[0]) < rank(n.outputs[0]);
+    const auto rank = [&](tensor_id t) { return tensor_at(g, t).dims.size(); };
+    return rank(input_of(n, 0)) < rank(output_of(n));
 }
 
 bool has_negative_first_stride(const graph &g, const node &n) {

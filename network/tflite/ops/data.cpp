@@ -216,11 +216,11 @@ std::optional<known_values> known_parts(const known_node &n) {
 /// TFLite pads with the code of zero, or PADV2 with a constant. What is malformed is left to the node's own
 /// lowering.
 std::optional<image_padding> appended_zeros(const graph &g, const node &pad, const node &) {
-    const auto tensor_of = [&](std::size_t k) -> const tensor & { return g.tensors[at(pad.inputs[k])]; };
-    const auto has = [&](std::size_t k) { return k < pad.inputs.size() && pad.inputs[k] >= 0; };
-    const quantization &x = tensor_of(0).quant, &y = g.tensors[at(pad.outputs[0])].quant;
+    const auto tensor_of = [&](std::size_t k) -> const tensor & { return tensor_at(g, input_of(pad, k)); };
+    const auto has = [&](std::size_t k) { return input_of(pad, k).has_value(); };
+    const quantization &x = tensor_of(0).quant, &y = tensor_at(g, output_of(pad)).quant;
     if (!has(1) || !tensor_of(1).is_constant || x.zero_points.size() != 1 || x.zero_points != y.zero_points ||
-        x.scales != y.scales || (has(2) && constant_code(g, pad.inputs[2]) != x.zero_points[0]))
+        x.scales != y.scales || (has(2) && constant_code(g, input_of(pad, 2)) != x.zero_points[0]))
         return {};
     const std::vector<std::int32_t> values = values_of<std::int32_t>(tensor_of(1));
     image_padding p{{}, {}, values.size() / 2 - 1}; // the last dimension

@@ -231,9 +231,9 @@ void space_to_batch_nd_shape(node_shapes &n) { change_blocks(n, true); }
 void batch_to_space_nd_shape(node_shapes &n) { change_blocks(n, false); }
 
 bool names_first_axis(const graph &g, const node &n) {
-    if (n.inputs.empty() || n.inputs[0] < 0)
+    if (!input_of(n, 0))
         return false;
-    const auto rank = static_cast<std::int64_t>(g.tensors[static_cast<std::size_t>(n.inputs[0])].dims.size());
+    const auto rank = static_cast<std::int64_t>(tensor_at(g, input_of(n, 0)).dims.size());
     const std::vector<std::int64_t> axes = known_integers_of(g, n, 1);
     return std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a == 0 || a == -rank; });
 }

@@ -28,8 +28,8 @@ std::string printable(const flatbuffers::String *text) { return model::printable
 
 template <typename Vector> std::size_t length(const Vector *v) { return v ? v->size() : 0; }
 
-template <typename Value> std::vector<int> indices(const flatbuffers::Vector<Value> *v) {
-    return v ? std::vector<int>(v->begin(), v->end()) : std::vector<int>();
+template <typename Value> tensor_numbers tensors_of(const flatbuffers::Vector<Value> *v) {
+    return v ? tensor_numbers(v->begin(), v->end()) : tensor_numbers();
 }
 
 data_type octet_type(format::TensorType type) {
@@ -88,8 +88,8 @@ public:
 
         graph result;
         result.framework = "tflite";
-        result.inputs = indices(source.inputs());
-        result.outputs = indices(source.outputs());
+        result.inputs = tensors_of(source.inputs());
+        result.outputs = tensors_of(source.outputs());
         for (std::size_t i = 0; i < length(source.tensors()); i++)
             result.tensors.push_back(
                 read_tensor(*source.tensors()->Get(at(i)), "tensor " + std::to_string(i)));
@@ -202,8 +202,8 @@ private:
                  std::to_string(codes));
         node n;
         n.op = operator_name(*model_->operator_codes()->Get(source.opcode_index()));
-        n.inputs = indices(source.inputs());
-        n.outputs = indices(source.outputs());
+        n.inputs = tensors_of(source.inputs());
+        n.outputs = tensors_of(source.outputs());
         n.attributes = read_attributes(source);
         charge_budget(sizeof(node) + sizeof(int) * (n.inputs.size() + n.outputs.size()) +
                       64 * n.attributes.size());
