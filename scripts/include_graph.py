@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-PRODUCT = ("include", "src", "cpu", "jit", "network", "interop", "serve", "tools")
+PRODUCT = ("include", "src", "cpu", "jit", "loops", "network", "interop", "serve", "tools")
 SOURCES = (".hpp", ".cpp", ".h", ".inl", ".c")
 # Where quoted names begin, besides the folder of the including file.
 ROOTS = ("include", "src", "", "serve", "tools", "interop", "interop/python/src")

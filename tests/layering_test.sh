@@ -41,6 +41,13 @@ forbid serve '(common|cpu|jit|api|network|commands)/' 'the server uses the publi
 forbid serve/core '(http|grpc|net)/|boost/|nghttp2/' 'serve/core knows no protocol'
 forbid serve/net '(http|grpc)/|nghttp2/' 'serve/net knows connections, and not what they speak'
 forbid network '(common|cpu|jit|api)/' 'networks use the public API'
+forbid loops '(common|cpu|jit|api|network|storage|nlohmann|flatbuffers|onnx)/' 'loops see pointers and the public headers, no network'
+for room in include src cpu jit interop serve tools examples; do
+    forbid $room 'loops/' 'only operators of networks run loops'
+done
+for room in graph shapes passes run saved c onnx/reader onnx/completion onnx/shapes onnx/rewrites onnx/layouts onnx/parts; do
+    forbid network/$room 'loops/' 'only operators of networks run loops'
+done
 forbid src/storage '(common|cpu|jit|api|network)/' 'files are written by whoever wants to, without knowing them'
 # The runtime of graphs knows no framework; its rooms from below are graph, shapes, passes and lower, ops, run.
 for room in graph shapes passes lower ops run saved c; do

@@ -2,7 +2,7 @@
 // the source is rounded to s8 in blocks of 32, blocks are multiplied in integers (`block_products`). The order in which their scaled
 // sums are added up was found by experiment; it is that of AVX512-VNNI.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/onnx/ops/block_products.hpp"
+#include "loops/block_products.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -10,7 +10,7 @@
 namespace octet::model {
 namespace {
 
-constexpr dim_t block = block_products::block;
+constexpr dim_t block = loops::block_products::block;
 
 std::vector<std::int32_t> zero_points(const lowering &l) {
     constexpr std::size_t i = 3;
@@ -26,7 +26,7 @@ std::vector<std::int32_t> zero_points(const lowering &l) {
 /// How codes of a type become u8, by bits and as numbers.
 constexpr std::uint8_t offset_of(data_type type) { return type == data_type::s8 ? 128 : 0; }
 
-block_products products_of(const lowering &l) {
+loops::block_products products_of(const lowering &l) {
     const tensor &w = l.input(1);
     const dim_t rows_of_scales = l.has_attribute("block_size") ? (w.dims[0] + block - 1) / block : 1;
     const auto count = static_cast<std::size_t>(rows_of_scales * w.dims[1]);
@@ -69,7 +69,7 @@ public:
 private:
     static constexpr std::size_t bias_input = 4;
 
-    block_products products_;
+    loops::block_products products_;
     shared_bytes codes_;
     std::uint8_t flip_;
     dim_t columns_, rows_;

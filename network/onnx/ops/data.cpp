@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#include "network/onnx/ops/instruction_sets.hpp"
+#include "loops/levels.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/choosing.hpp"
@@ -257,7 +257,7 @@ private:
     /// Both find the same.
     using scan_loop = scan (*)(const float *, dim_t);
     const scan_loop scan_ =
-        fastest<scan_loop>({{cpu_isa::ref, scan_anywhere}, {cpu_isa::avx2, scan_with_avx2}});
+        loops::fastest<scan_loop>({{cpu_isa::ref, scan_anywhere}, {cpu_isa::avx2, scan_with_avx2}});
 };
 
 std::unique_ptr<step> lower_quantize_linear(const lowering &l) {

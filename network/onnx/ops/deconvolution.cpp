@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "loops/plane_products.hpp"
+#include "loops/vector_products.hpp"
 #include "network/onnx/ops/float_conv.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/onnx/ops/plane_products.hpp"
 #include "network/onnx/shapes/images.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -136,7 +137,7 @@ private:
     }
 
     /// Of an image's group: its weights, channels and products.
-    plane_products::operands operands_of(const run_memory &m, dim_t part) const {
+    loops::plane_products::operands operands_of(const run_memory &m, dim_t part) const {
         return {m.at<float>(weights_) + part % g_.groups * g_.channels * g_.columns(),
                 m.at<float>(src_) + part * g_.channels * g_.pixels(), nullptr, nullptr,
                 m.at<float>(given_) + part * g_.columns() * g_.pixels()};
@@ -153,11 +154,11 @@ private:
     void multiply_vectors(const run_memory &m) const {
         const dim_t columns = g_.columns();
         for (dim_t part = 0; part < g_.parts(); part++) {
-            const plane_products::operands o = operands_of(m, part);
+            const loops::plane_products::operands o = operands_of(m, part);
             if (order_ == product_order::pixel_by_weights)
-                multiply_row(o.source, o.weights, columns, g_.channels, o.result, columns, true);
+                loops::multiply_row(o.source, o.weights, columns, g_.channels, o.result, columns, true);
             else
-                multiply_column_by_transposed(o.weights, o.source, g_.channels, o.result, columns);
+                loops::multiply_column_by_transposed(o.weights, o.source, g_.channels, o.result, columns);
         }
     }
 
@@ -207,7 +208,7 @@ private:
 
     deconvolution_geometry g_;
     product_order order_;
-    plane_products products_;
+    loops::plane_products products_;
     buffer src_, weights_, given_, dst_; ///< given: for each output channel and tap, a plane of pixels
     std::optional<buffer> bias_;
 };

@@ -9,46 +9,6 @@
 
 namespace octet::model {
 
-/// What fold makes of term(0) to term(n - 1), which lie `place` floats behind a tensor's first: vectors of four begin at multiples of 16
-/// bytes. Two of them take turns; then their halves, what comes before the first, and what is left. Eigen's for SSE.
-template <typename Term, typename Fold>
-float fold_row(dim_t n, dim_t place, const Term &term, const Fold &fold) {
-    const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,
-                eights = head + (n - head) / 8 * 8;
-    float result = 0.f;
-    dim_t from = 0; // of what is taken one by one
-    if (fours == head) {
-        result = term(0);
-        from = 1;
-    } else {
-        float lanes[4], pairs[8];
-        for (dim_t l = 0; l < 4; l++)
-            lanes[l] = term(head + l);
-        if (eights > head) {
-            for (dim_t l = 0; l < 8; l++)
-                pairs[l] = term(head + l);
-            for (dim_t i = head + 8; i < eights; i += 8)
-                for (dim_t l = 0; l < 8; l++)
-                    pairs[l] = fold(pairs[l], term(i + l));
-            for (dim_t l = 0; l < 4; l++)
-                lanes[l] = fold(pairs[l], pairs[l + 4]);
-            if (fours > eights)
-                for (dim_t l = 0; l < 4; l++)
-                    lanes[l] = fold(lanes[l], term(eights + l));
-        }
-        result = fold(fold(lanes[0], lanes[2]), fold(lanes[1], lanes[3]));
-        for (dim_t i = 0; i < head; i++)
-            result = fold(result, term(i));
-        from = fours;
-    }
-    for (dim_t i = from; i < n; i++)
-        result = fold(result, term(i));
-    return result;
-}
-template <typename Term> float sum_of_row(dim_t n, dim_t place, const Term &term) {
-    return fold_row(n, place, term, [](float a, float b) { return a + b; });
-}
-
 /// What is reduced. Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
 struct reduction_form {
     std::string kinds;
@@ -94,19 +54,6 @@ protected:
 private:
     primitive_step followers_;
 };
-
-/// One row times a matrix of rows `row_stride` apart, in ONNX Runtime's order for them: four rows of the matrix at a time, then
-/// two, then one. Their products, rounded, are added up in order, and the sum to those before, if it does not begin with them.
-void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
-                  bool begins);
-
-/// Rows of a matrix, `row_stride` apart, times one column, in ONNX Runtime's order for that: eight sums of rounded products, which are
-/// added up in another order in groups of four rows, of two, and of one; the sum is added to what is there, if it does not begin.
-void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
-                     dim_t count, bool begins);
-/// `multiply_column` with a dense matrix whose columns, `count` of them, are its rows; the sums begin.
-void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
-                                   dim_t count);
 
 /// Sums of products, each block of which `alpha` multiplies as it is added to those before.
 struct scaled_blocks {

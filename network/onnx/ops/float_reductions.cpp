@@ -6,9 +6,10 @@
 #include <limits>
 #include <optional>
 
+#include "loops/rows.hpp"
+#include "loops/softmax.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
-#include "network/onnx/ops/instruction_sets.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
@@ -17,57 +18,6 @@
 
 namespace octet::model {
 namespace {
-
-/// Loops over a row, for the instructions that there are.
-struct row_of_exponents {
-    /// y = x - max.
-    static inline __attribute__((always_inline)) void subtract_largest(const float *x, dim_t n, float *y) {
-        constexpr dim_t width = 16;
-        constexpr float lowest = -std::numeric_limits<float>::infinity();
-        float lanes[width], largest = lowest;
-        std::fill_n(lanes, width, lowest);
-        const dim_t vectors = n / width * width;
-        for (dim_t k = 0; k < vectors; k += width)
-            for (dim_t i = 0; i < width; i++)
-                lanes[i] = lanes[i] > x[k + i] ? lanes[i] : x[k + i];
-        for (const float lane : lanes)
-            largest = largest > lane ? largest : lane;
-        for (dim_t k = vectors; k < n; k++)
-            largest = largest > x[k] ? largest : x[k];
-        for (dim_t k = 0; k < n; k++)
-            y[k] = x[k] - largest;
-    }
-
-    /// Over 16 lanes; of them halves, then neighbours.
-    static inline __attribute__((always_inline)) float sum(const float *x, dim_t n) {
-        constexpr dim_t width = 16;
-        float sums[width] = {}, lanes[width];
-        const dim_t vectors = n / width * width;
-        for (dim_t k = 0; k < vectors; k += width)
-            for (dim_t i = 0; i < width; i++)
-                sums[i] += x[k + i];
-        std::copy_n(sums, width, lanes); // so that the sums above stay in registers
-        for (dim_t k = vectors; k < n; k++)
-            lanes[k - vectors] += x[k];
-        for (dim_t i = 0; i < 8; i++)
-            lanes[i] += lanes[i + 8];
-        for (dim_t distance = 1; distance < 8; distance *= 2)
-            for (dim_t i = 0; i < 8; i += 2 * distance)
-                lanes[i] += lanes[i + distance];
-        return lanes[0];
-    }
-};
-
-using difference_loop = void (*)(const float *, dim_t, float *);
-using sum_loop = float (*)(const float *, dim_t);
-void subtract_largest(const float *x, dim_t n, float *y) { row_of_exponents::subtract_largest(x, n, y); }
-float sum_of_powers(const float *x, dim_t n) { return row_of_exponents::sum(x, n); }
-__attribute__((target("avx2"))) void subtract_largest_with_avx2(const float *x, dim_t n, float *y) {
-    row_of_exponents::subtract_largest(x, n, y);
-}
-__attribute__((target("avx2"))) float sum_of_powers_with_avx2(const float *x, dim_t n) {
-    return row_of_exponents::sum(x, n);
-}
 
 /// e^(x - max) along an axis, and its sums in the order of Softmax: as many rows at a time as a cache holds. The exponentials are a
 /// primitive's.
@@ -109,8 +59,8 @@ public:
     }
 
     /// Of a row whose elements are neighbours.
-    void subtract_largest(const float *x, float *y) const { subtract_(x, size, y); }
-    float sum(const float *powers) const { return sum_(powers, size); }
+    void subtract_largest(const float *x, float *y) const { loops_.subtract_largest(x, size, y); }
+    float sum(const float *powers) const { return loops_.sum(powers, size); }
 
     std::string implementation() const { return name() + " + loop"; }
     std::string explain() const {
@@ -134,10 +84,7 @@ private:
     }
     std::string name() const { return whole_.what.get_primitive_desc().impl_info_str(); }
 
-    const difference_loop subtract_ = fastest<difference_loop>(
-        {{cpu_isa::ref, octet::model::subtract_largest}, {cpu_isa::avx2, subtract_largest_with_avx2}});
-    const sum_loop sum_ =
-        fastest<sum_loop>({{cpu_isa::ref, sum_of_powers}, {cpu_isa::avx2, sum_of_powers_with_avx2}});
+    const loops::softmax_loops loops_;
     dim_t at_a_time_ = 1;
     exponential whole_, last_; ///< of all that are taken at a time, and of those that are left at the end
 };
@@ -296,7 +243,7 @@ public:
         float *y = m.at<float>(t_.dst);
         if (t_.is_whole) {
             const float *x = m.at<float>(t_.src);
-            *y = F::finish(fold_row(
+            *y = F::finish(loops::fold_row(
                 element_count(t_.dims), 0, [&](dim_t k) { return F::term(x[k]); }, F::join));
             return;
         }
@@ -348,7 +295,7 @@ public:
         float *y = m.at<float>(t_.dst), *largest = m.at<float>(largest_);
         if (t_.is_whole) {
             const float *x = m.at<float>(t_.src);
-            *largest = fold_row(
+            *largest = loops::fold_row(
                 element_count(t_.dims), 0, [&](dim_t k) { return x[k]; },
                 [](float a, float b) { return b > a ? b : a; });
             if (std::isinf(*largest)) {
@@ -393,9 +340,9 @@ public:
         float *y = m.at<float>(dst_);
         const auto n = static_cast<float>(size_);
         for (dim_t p = 0; p < instances_; p++, x += size_, y += size_) {
-            const float mean = sum_of_row(size_, p * size_, [&](dim_t k) { return x[k]; }) / n;
+            const float mean = loops::sum_of_row(size_, p * size_, [&](dim_t k) { return x[k]; }) / n;
             const float variance = // of differences, which have no address
-                sum_of_row(size_, 0, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
+                loops::sum_of_row(size_, 0, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
             const float factor = m.at<float>(scale_)[p % channels_] * (1.f / std::sqrt(variance + epsilon_)),
                         summand = m.at<float>(shift_)[p % channels_] - mean * factor;
             for (dim_t k = 0; k < size_; k++)

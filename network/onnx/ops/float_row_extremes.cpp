@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loops/rows.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
@@ -53,7 +54,7 @@ public:
 
 private:
     float of_row(const float *x, dim_t place, dim_t n) const {
-        return fold_row(
+        return loops::fold_row(
             n, place, [&](dim_t i) { return x[place + i]; }, fold_);
     }
 

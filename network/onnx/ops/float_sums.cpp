@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "loops/rows.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
@@ -110,7 +111,7 @@ private:
             const dim_t n = size.back();
             parallel_loop(count_, worth / n + 1, [=](dim_t begin, dim_t end) {
                 for (dim_t k = begin; k < end; k++)
-                    y[k] = sum_of_row(n, k * n, [row = x + k * n](dim_t i) { return row[i]; });
+                    y[k] = loops::sum_of_row(n, k * n, [row = x + k * n](dim_t i) { return row[i]; });
             });
         } else if (kinds == "rk" || (kinds == "krk" && size[0] == 1)) {
             add_columns(add_rows, x, 1, element_count(dims_) / count_, count_, y);
@@ -120,7 +121,7 @@ private:
             for (dim_t row = 0; row < size[0] * size[1]; row++) {
                 const dim_t place = row * size[2], k = row % size[1];
                 const float sum =
-                    sum_of_row(size[2], place, [first = x + place](dim_t i) { return first[i]; });
+                    loops::sum_of_row(size[2], place, [first = x + place](dim_t i) { return first[i]; });
                 y[k] = row < size[1] ? sum : y[k] + sum;
             }
         } else {

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loops/plane_products.hpp"
+#include "loops/vector_products.hpp"
 #include "network/onnx/ops/float_conv.hpp"
 #include "network/onnx/ops/float_loops.hpp"
-#include "network/onnx/ops/plane_products.hpp"
 #include "network/onnx/shapes/images.hpp"
 #include "octet/parallel_loop.hpp"
 
@@ -142,7 +143,7 @@ protected:
     }
 
     /// Of a group; `source` is its first channel's.
-    plane_products::operands operands_of(const run_memory &m, dim_t group, const float *source) const {
+    loops::plane_products::operands operands_of(const run_memory &m, dim_t group, const float *source) const {
         const dim_t first = group % sizes_.groups * sizes_.outputs,
                     place = group * sizes_.outputs * windows_.outputs();
         return {m.at<float>(weights_) + first * sizes_.channels * sizes_.taps, source,
@@ -215,7 +216,7 @@ private:
     }
 
     padded_channels channels_;
-    plane_products products_;
+    loops::plane_products products_;
     std::optional<buffer> copies_;
 };
 
@@ -299,32 +300,32 @@ private:
     bool has_columns() const { return !windows_.are_rows && sizes_.outputs > 1; }
 
     /// `count` results of a group.
-    void convolve(const plane_products::operands &o, dim_t first, dim_t count) const {
+    void convolve(const loops::plane_products::operands &o, dim_t first, dim_t count) const {
         float *const y = o.result + first;
         if (o.initial)
             std::copy_n(o.initial + first, count, y);
         const float *const weights = o.weights + (sizes_.outputs > 1 ? first * inner_ : 0);
         if (windows_.are_rows && sizes_.outputs == 1) { // what a window holds lies side by side
             const dim_t width = windows_.axes[2].in;
-            multiply_column(o.source + first * width, width, o.weights, inner_, y, count, !summand_);
+            loops::multiply_column(o.source + first * width, width, o.weights, inner_, y, count, !summand_);
         } else if (are_in_order())
             multiply_in_order(weights, o.source, y, count);
         else if (sizes_.outputs == 1)
             multiply_taps(o, first, count, y);
         else
-            multiply_column(weights, inner_, o.source, inner_, y, count, !summand_);
+            loops::multiply_column(weights, inner_, o.source, inner_, y, count, !summand_);
         for (dim_t i = 0; o.bias && i < count; i++)
             y[i] += o.bias[sizes_.outputs == 1 ? 0 : first + i];
     }
 
-    void multiply_taps(const plane_products::operands &o, dim_t first, dim_t count, float *y) const {
+    void multiply_taps(const loops::plane_products::operands &o, dim_t first, dim_t count, float *y) const {
         constexpr dim_t room = 4 * part; // of the first cache
         float taps[room];
         const dim_t rows = room / count / 4 * 4;
         for (dim_t k = 0; k < inner_; k += rows) {
             const dim_t n = std::min(rows, inner_ - k);
             gather(o.source, k, n, first, count, taps);
-            multiply_row(o.weights + k, taps, count, n, y, count, k == 0 && !summand_);
+            loops::multiply_row(o.weights + k, taps, count, n, y, count, k == 0 && !summand_);
         }
     }
 
@@ -399,7 +400,7 @@ private:
         return "a plain loop over windows of " + std::to_string(sizes_.groups) + " channels";
     }
 
-    void convolve(const plane_products::operands &o, dim_t output) const {
+    void convolve(const loops::plane_products::operands &o, dim_t output) const {
         const window_axis *const a = windows_.axes;
         const dim_t place = output * windows_.outputs();
         const float *initial = o.initial + (o.initial ? place : 0);

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
+#include "loops/levels.hpp"
 #include "network/graph/element_map.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
-#include "network/onnx/ops/instruction_sets.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -82,8 +82,8 @@ private:
     buffer src_, scale_, dst_;
     dim_t size_, rows_;
     float epsilon_;
-    row_normalization normalize_ =
-        fastest<row_normalization>({{cpu_isa::ref, normalize_anywhere}, {cpu_isa::avx2, normalize_with_fma}});
+    row_normalization normalize_ = loops::fastest<row_normalization>(
+        {{cpu_isa::ref, normalize_anywhere}, {cpu_isa::avx2, normalize_with_fma}});
 };
 
 /// Scale or shift of elements: offsets that add up, for each row, if they differ, and for each element of a row.

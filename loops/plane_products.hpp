@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "network/graph/graph.hpp"
+#include "octet/types.hpp"
 
-namespace octet::model {
+namespace octet::loops {
 
 struct tile_code;
 
@@ -47,4 +47,4 @@ private:
     const tile_code *code_;
 };
 
-} // namespace octet::model
+} // namespace octet::loops

@@ -1,5 +1,4 @@
-// The loops of block_products.cpp, which includes this file once for each instruction set: OCTET_TARGET is its attribute, `vec` its
-// vectors.
+// The loops of block_products.cpp, compiled once for each instruction set (forms_of_codes.inl).
 // SPDX-License-Identifier: Apache-2.0
 
 /// The maximum over 16 lanes, then over their halves. A NaN is forgotten where it comes first of two, and makes the other be forgotten where
@@ -47,7 +46,7 @@ OCTET_TARGET inline vec::reg sum_in_order(const vec::reg *v) {
 /// A panel of the weights times `rows` rows. Of four blocks, sums of 8 products go to 16 lanes; of what is left, one block gives
 /// sums of 4 to 8 lanes. Columns in fours add up their lanes in order, others by halves.
 template <int rows> OCTET_TARGET void multiply_tile(const block_panel &p, const block_rows &x) {
-    constexpr int together = vec::sums / (4 * rows); ///< blocks whose lanes are in registers
+    constexpr int together = vec::registers / (8 * rows); ///< blocks whose lanes are in registers
     const dim_t blocks = p.blocks, fours = blocks / 4 * 4;
     const auto *const codes = static_cast<const vec::code *>(x.codes);
     for (dim_t c = 0; c < panel_columns; c += vec::width) {
@@ -149,6 +148,8 @@ template <int m> void multiply_rows(const block_panel &p, block_rows &x, dim_t l
         multiply_rows<m / 2>(p, x, left);
 }
 
-void multiply(const block_panel &p, block_rows x, dim_t rows) { multiply_rows<vec::rows>(p, x, rows); }
+void multiply(const block_panel &p, block_rows x, dim_t rows) {
+    multiply_rows<vec::registers / 8>(p, x, rows);
+}
 
 constexpr block_code code{sizeof(vec::code), vec::name, round_row, multiply};

@@ -1,6 +1,8 @@
-// The tile of plane_products.cpp, which includes this file once for each instruction set: OCTET_TARGET is its attribute, `vec` its
-// vectors.
+// The tile of plane_products.cpp, compiled once for each instruction set (forms_of_floats.inl).
 // SPDX-License-Identifier: Apache-2.0
+
+constexpr int tile_rows =
+    vec::registers / 4; ///< with three vectors each, the sums fill most of the registers
 
 /// One block of `m` rows of the result, `n` vectors of each; vectors of a tile that is not whole are masked.
 template <int m, int n, bool is_whole> OCTET_TARGET void multiply_tile(const plane_tile &t) {
@@ -64,12 +66,12 @@ void multiply(const plane_tile &t, dim_t vectors) {
     for (dim_t j = 0; j < vectors; j++)
         is_whole = is_whole && t.columns[j].lanes == vec::width;
     if (is_whole)
-        return multiply_rows<vec::rows, tile_vectors, true>(t, t.outputs);
+        return multiply_rows<tile_rows, tile_vectors, true>(t, t.outputs);
     if (vectors == tile_vectors)
-        return multiply_rows<vec::rows, tile_vectors, false>(t, t.outputs);
+        return multiply_rows<tile_rows, tile_vectors, false>(t, t.outputs);
     plane_tile one = t;
     for (dim_t j = 0; j < vectors; j++, one.columns++)
-        multiply_rows<vec::rows, 1, false>(one, t.outputs);
+        multiply_rows<tile_rows, 1, false>(one, t.outputs);
 }
 
-constexpr tile_code code{vec::width, vec::divides_loads, multiply};
+constexpr tile_code code{vec::width, vec::has_mask_registers, multiply};

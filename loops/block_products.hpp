@@ -6,9 +6,9 @@
 
 #include <vector>
 
-#include "network/graph/graph.hpp"
+#include "octet/types.hpp"
 
-namespace octet::model {
+namespace octet::loops {
 
 struct block_code;
 
@@ -53,4 +53,4 @@ private:
         codes_; ///< [panel][k / 4][column][k % 4], with zeros to whole blocks and panels
 };
 
-} // namespace octet::model
+} // namespace octet::loops

@@ -1,0 +1,131 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// Vectors of floats with what products of 8-bit codes need besides: floats that are rounded to codes, and sums of four
+// products of u8 weights and codes in each lane. A file that uses them as `vec` is compiled once for each instruction
+// set by forms_of_codes.inl.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "loops/vectors.hpp"
+
+namespace octet::loops {
+
+#define OCTET_INLINE __attribute__((target("avx512f,avx512bw,avx512vnni"), always_inline)) static inline
+struct avx512_codes : avx512_floats {
+    using avx512_floats::add;
+    using integers = __m512i;
+    using weights = __m512i; ///< of each column, four neighbours in the reduction
+    using code = std::int8_t;
+    static constexpr const char *name = "AVX512-VNNI";
+    OCTET_INLINE reg to_floats(integers v) { return _mm512_cvtepi32_ps(v); }
+    OCTET_INLINE integers no_integers() { return _mm512_setzero_si512(); }
+    OCTET_INLINE integers add(integers a, integers b) { return _mm512_add_epi32(a, b); }
+    OCTET_INLINE std::int32_t total(integers v) { return _mm512_reduce_add_epi32(v); }
+    /// Writes the low bytes of what v rounds to, 0 of what no integer is; returns the codes.
+    OCTET_INLINE integers put_codes(reg v, code *codes) {
+        const __m512i rounded = _mm512_cvtps_epi32(v);
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm512_cvtepi32_epi8(rounded));
+        return _mm512_srai_epi32(_mm512_slli_epi32(rounded, 24), 24);
+    }
+    OCTET_INLINE weights load_weights(const std::uint8_t *w) { return _mm512_loadu_si512(w); }
+    OCTET_INLINE integers add_products(integers sum, weights w, const code *x) {
+        std::int32_t four;
+        std::memcpy(&four, x, sizeof(four));
+        return _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(four));
+    }
+};
+#undef OCTET_INLINE
+
+// Sums of two products of u8 and s8 can exceed 16 bits, so codes are widened to them: even ones of four, then odd ones.
+#define OCTET_INLINE __attribute__((target("avx2,fma"), always_inline)) static inline
+struct avx2_codes : avx2_floats {
+    using avx2_floats::add;
+    using integers = __m256i;
+    struct weights {
+        __m256i even, odd;
+    };
+    using code = std::int16_t;
+    static constexpr const char *name = "AVX2";
+    OCTET_INLINE reg to_floats(integers v) { return _mm256_cvtepi32_ps(v); }
+    OCTET_INLINE integers no_integers() { return _mm256_setzero_si256(); }
+    OCTET_INLINE integers add(integers a, integers b) { return _mm256_add_epi32(a, b); }
+    OCTET_INLINE std::int32_t total(integers v) {
+        const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)),
+                      two = _mm_add_epi32(four, _mm_srli_si128(four, 8));
+        return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_srli_si128(two, 4)));
+    }
+    OCTET_INLINE integers put_codes(reg v, code *codes) {
+        const __m256i signs = _mm256_srai_epi32(_mm256_slli_epi32(_mm256_cvtps_epi32(v), 24), 24);
+        const __m256i evens_first =
+            _mm256_setr_epi8(0, 1, 8, 9, 4, 5, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1, //
+                             0, 1, 8, 9, 4, 5, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1);
+        const __m256i fours = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(signs, evens_first), 0x08);
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm256_castsi256_si128(fours));
+        return signs;
+    }
+    OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
+        return {_mm256_and_si256(v, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(v, 8)};
+    }
+    OCTET_INLINE integers add_products(integers sum, const weights &w, const code *x) {
+        std::int32_t even, odd;
+        std::memcpy(&even, x, sizeof(even));
+        std::memcpy(&odd, x + 2, sizeof(odd));
+        return add(sum, add(_mm256_madd_epi16(w.even, _mm256_set1_epi32(even)),
+                            _mm256_madd_epi16(w.odd, _mm256_set1_epi32(odd))));
+    }
+};
+#undef OCTET_INLINE
+
+#define OCTET_INLINE __attribute__((target("avx2,fma,avxvnni"), always_inline)) static inline
+struct avx_vnni_codes : avx2_codes {
+    using weights = __m256i;
+    using code = std::int8_t;
+    static constexpr const char *name = "AVX-VNNI";
+    OCTET_INLINE integers put_codes(reg v, code *codes) {
+        const __m256i rounded = _mm256_cvtps_epi32(v);
+        const __m256i low_bytes =
+            _mm256_shuffle_epi8(rounded, _mm256_set1_epi32(0x0c080400)); // of four, as often as fits
+        _mm_storel_epi64(
+            reinterpret_cast<__m128i *>(codes),
+            _mm_unpacklo_epi32(_mm256_castsi256_si128(low_bytes), _mm256_extracti128_si256(low_bytes, 1)));
+        return _mm256_srai_epi32(_mm256_slli_epi32(rounded, 24), 24);
+    }
+    OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
+    }
+    OCTET_INLINE integers add_products(integers sum, weights w, const code *x) {
+        std::int32_t four;
+        std::memcpy(&four, x, sizeof(four));
+        return _mm256_dpbusd_avx_epi32(sum, w, _mm256_set1_epi32(four));
+    }
+};
+#undef OCTET_INLINE
+
+/// One lane, for every CPU.
+struct single_codes : single_floats {
+    using single_floats::add;
+    using integers = std::int32_t;
+    using weights = const std::uint8_t *;
+    using code = std::int8_t;
+    static constexpr const char *name = "no vectors";
+    static reg to_floats(integers v) { return static_cast<float>(v); }
+    static integers no_integers() { return 0; }
+    static integers add(integers a, integers b) { return a + b; }
+    static std::int32_t total(integers v) { return v; }
+    static integers put_codes(reg v, code *codes) {
+        constexpr float beyond = 2147483648.f;
+        *codes = static_cast<code>(std::fabs(v) < beyond ? static_cast<std::int32_t>(std::nearbyint(v)) : 0);
+        return *codes;
+    }
+    static weights load_weights(const std::uint8_t *w) { return w; }
+    static integers add_products(integers sum, weights w, const code *x) {
+        for (int i = 0; i < 4; i++)
+            sum += w[i] * x[i];
+        return sum;
+    }
+};
+
+} // namespace octet::loops

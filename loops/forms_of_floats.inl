@@ -1,0 +1,31 @@
+// Compiles the file OCTET_FORM once for each instruction set that loops over floats differ by, in namespaces of its own:
+// OCTET_TARGET is the set's attribute, `vec` its vectors. The file ends with the functions that are called, as `code`;
+// code_in_use() points to those of the level in use.
+// SPDX-License-Identifier: Apache-2.0
+
+namespace without_vectors {
+#define OCTET_TARGET
+using vec = single_floats;
+#include OCTET_FORM
+#undef OCTET_TARGET
+} // namespace without_vectors
+
+namespace with_avx2 {
+#define OCTET_TARGET __attribute__((target("avx2,fma")))
+using vec = avx2_floats;
+#include OCTET_FORM
+#undef OCTET_TARGET
+} // namespace with_avx2
+
+namespace with_avx512 {
+#define OCTET_TARGET __attribute__((target("avx512f")))
+using vec = avx512_floats;
+#include OCTET_FORM
+#undef OCTET_TARGET
+} // namespace with_avx512
+
+inline auto code_in_use() {
+    return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
+                                                      {cpu_isa::avx2, &with_avx2::code},
+                                                      {cpu_isa::avx512_core, &with_avx512::code}});
+}

@@ -1,0 +1,93 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// Vectors of floats, the same operations for each instruction set. A file that uses them as `vec` is compiled once for
+// each by forms_of_floats.inl.
+
+// GCC 12 takes its own _mm512_undefined for a mistake (its bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+#else
+#include <immintrin.h>
+#endif
+
+#include <cmath>
+
+#include "octet/types.hpp"
+
+namespace octet::loops {
+
+#define OCTET_INLINE __attribute__((target("avx512f"), always_inline)) static inline
+struct avx512_floats {
+    using reg = __m512;
+    using mask = __mmask16;
+    static constexpr dim_t width = 16;
+    static constexpr int registers = 32;
+    static constexpr bool has_mask_registers = true; ///< a vector from two places costs no more than one
+    OCTET_INLINE reg load(const float *x) { return _mm512_loadu_ps(x); }
+    OCTET_INLINE void store(float *y, reg v) { _mm512_storeu_ps(y, v); }
+    OCTET_INLINE reg all(float x) { return _mm512_set1_ps(x); }
+    OCTET_INLINE reg add(reg a, reg b) { return _mm512_add_ps(a, b); }
+    OCTET_INLINE reg mul(reg a, reg b) { return _mm512_mul_ps(a, b); }
+    OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm512_fmadd_ps(a, b, c); }
+    OCTET_INLINE reg larger(reg a, reg b) { return _mm512_max_ps(a, b); }
+    OCTET_INLINE reg magnitude(reg v) { return _mm512_abs_ps(v); }
+    OCTET_INLINE mask first(dim_t count) { return static_cast<mask>((1u << count) - 1); }
+    /// Lanes of `firsts` from x, others of `lanes` from y.
+    OCTET_INLINE reg load(const float *x, mask firsts, const float *y, mask lanes) {
+        return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps(lanes, y), firsts, x);
+    }
+    OCTET_INLINE void store(float *y, reg v, mask m) { _mm512_mask_storeu_ps(y, m, v); }
+};
+#undef OCTET_INLINE
+
+#define OCTET_INLINE __attribute__((target("avx2,fma"), always_inline)) static inline
+struct avx2_floats {
+    using reg = __m256;
+    using mask = __m256i;
+    static constexpr dim_t width = 8;
+    static constexpr int registers = 16;
+    static constexpr bool has_mask_registers = false; ///< `load` of two places takes all lanes from the first
+    OCTET_INLINE reg load(const float *x) { return _mm256_loadu_ps(x); }
+    OCTET_INLINE void store(float *y, reg v) { _mm256_storeu_ps(y, v); }
+    OCTET_INLINE reg all(float x) { return _mm256_set1_ps(x); }
+    OCTET_INLINE reg add(reg a, reg b) { return _mm256_add_ps(a, b); }
+    OCTET_INLINE reg mul(reg a, reg b) { return _mm256_mul_ps(a, b); }
+    OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm256_fmadd_ps(a, b, c); }
+    OCTET_INLINE reg larger(reg a, reg b) { return _mm256_max_ps(a, b); }
+    OCTET_INLINE reg magnitude(reg v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), v); }
+    OCTET_INLINE mask first(dim_t count) {
+        const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
+    }
+    OCTET_INLINE reg load(const float *x, mask firsts, const float *, mask) {
+        return _mm256_maskload_ps(x, firsts);
+    }
+    OCTET_INLINE void store(float *y, reg v, mask m) { _mm256_maskstore_ps(y, m, v); }
+};
+#undef OCTET_INLINE
+
+/// One lane, for every CPU.
+struct single_floats {
+    using reg = float;
+    using mask = bool;
+    static constexpr dim_t width = 1;
+    static constexpr int registers = 8;
+    static constexpr bool has_mask_registers = false;
+    static reg load(const float *x) { return *x; }
+    static void store(float *y, reg v) { *y = v; }
+    static reg all(float x) { return x; }
+    static reg add(reg a, reg b) { return a + b; }
+    static reg mul(reg a, reg b) { return a * b; }
+    static reg fma(reg a, reg b, reg c) { return std::fma(a, b, c); }
+    static reg larger(reg a, reg b) { return a > b ? a : b; }
+    static reg magnitude(reg v) { return std::fabs(v); }
+    static mask first(dim_t count) { return count > 0; }
+    static reg load(const float *x, mask, const float *, mask) { return *x; }
+    static void store(float *y, reg v, mask) { *y = v; }
+};
+
+} // namespace octet::loops
