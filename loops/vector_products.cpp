@@ -74,14 +74,14 @@ void multiply_column(const float *rows, dim_t row_stride, const float *column, d
     });
 }
 
-void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
-                                   dim_t count) {
+void multiply_column_by_transposed(const float *matrix, dim_t row_stride, const float *column, dim_t inner,
+                                   float *y, dim_t count) {
     constexpr dim_t block = 64; // a multiple of rows at a time
     for (dim_t first = 0; first < count; first += block) {
         const dim_t size = std::min(block, count - first);
         float s[8][block] = {};
         for (dim_t k = 0; k < inner; k++) {
-            const float *const row = matrix + k * count + first;
+            const float *const row = matrix + k * row_stride + first;
             float *const sums = s[k % 8];
             for (dim_t r = 0; r < size; r++)
                 sums[r] += row[r] * column[k];

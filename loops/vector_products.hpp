@@ -18,8 +18,8 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
 void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
                      dim_t count, bool begins);
 
-/// multiply_column(…, true) with the rows as columns of a dense matrix, `count` wide.
-void multiply_column_by_transposed(const float *matrix, const float *column, dim_t inner, float *y,
-                                   dim_t count);
+/// multiply_column(…, true) of a matrix whose `count` columns are the rows; its own rows lie `row_stride` apart.
+void multiply_column_by_transposed(const float *matrix, dim_t row_stride, const float *column, dim_t inner,
+                                   float *y, dim_t count);
 
 } // namespace octet::loops

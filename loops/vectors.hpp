@@ -33,8 +33,15 @@ struct avx512_floats {
     OCTET_INLINE reg add(reg a, reg b) { return _mm512_add_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm512_mul_ps(a, b); }
     OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm512_fmadd_ps(a, b, c); }
-    OCTET_INLINE reg larger(reg a, reg b) { return _mm512_max_ps(a, b); }
+    OCTET_INLINE reg larger(reg a, reg b) {
+        return _mm512_max_ps(a, b);
+    } ///< b where one is NaN, as `smaller`
+    OCTET_INLINE reg smaller(reg a, reg b) { return _mm512_min_ps(a, b); }
     OCTET_INLINE reg magnitude(reg v) { return _mm512_abs_ps(v); }
+    OCTET_INLINE bool any(mask m) { return m != 0; }
+    OCTET_INLINE mask or_nan(mask m, reg a, reg b) {
+        return static_cast<mask>(m | _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q));
+    }
     OCTET_INLINE mask first(dim_t count) { return static_cast<mask>((1u << count) - 1); }
     /// Lanes of `firsts` from x, others of `lanes` from y.
     OCTET_INLINE reg load(const float *x, mask firsts, const float *y, mask lanes) {
@@ -58,7 +65,12 @@ struct avx2_floats {
     OCTET_INLINE reg mul(reg a, reg b) { return _mm256_mul_ps(a, b); }
     OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm256_fmadd_ps(a, b, c); }
     OCTET_INLINE reg larger(reg a, reg b) { return _mm256_max_ps(a, b); }
+    OCTET_INLINE reg smaller(reg a, reg b) { return _mm256_min_ps(a, b); }
     OCTET_INLINE reg magnitude(reg v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), v); }
+    OCTET_INLINE bool any(mask m) { return _mm256_movemask_epi8(m) != 0; }
+    OCTET_INLINE mask or_nan(mask m, reg a, reg b) {
+        return _mm256_or_si256(m, _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)));
+    }
     OCTET_INLINE mask first(dim_t count) {
         const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
@@ -84,7 +96,10 @@ struct single_floats {
     static reg mul(reg a, reg b) { return a * b; }
     static reg fma(reg a, reg b, reg c) { return std::fma(a, b, c); }
     static reg larger(reg a, reg b) { return a > b ? a : b; }
+    static reg smaller(reg a, reg b) { return a < b ? a : b; }
     static reg magnitude(reg v) { return std::fabs(v); }
+    static bool any(mask m) { return m; }
+    static mask or_nan(mask m, reg a, reg b) { return m || a != a || b != b; }
     static mask first(dim_t count) { return count > 0; }
     static reg load(const float *x, mask, const float *, mask) { return *x; }
     static void store(float *y, reg v, mask) { *y = v; }

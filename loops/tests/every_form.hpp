@@ -13,7 +13,7 @@ namespace octet::tests {
 using floats = std::vector<float>;
 
 /// Numbers between -limit and limit with nothing in common.
-inline floats spread_numbers(std::int64_t count, float limit, unsigned seed = 1) {
+inline floats numbers(std::int64_t count, float limit, unsigned seed = 1) {
     floats values(static_cast<std::size_t>(count));
     for (float &v : values) {
         seed = seed * 1664525 + 1013904223;

@@ -36,7 +36,7 @@ TEST(Functions, AreNearTheirFormulas) {
     const auto count =
         static_cast<std::int64_t>(3 * 8192 + 3); // on several threads, three of them behind fours
     for (const named &n : functions) {
-        floats x = spread_numbers(count, 30.f);
+        floats x = numbers(count, 30.f);
         if (n.f == function::logarithm)
             for (float &v : x)
                 v = std::abs(v) + 1e-3f;
@@ -63,7 +63,7 @@ TEST(Functions, EndWithTheLibrarysFormula) {
 
 TEST(Softmax, SubtractsTheLargestAndAddsOverLanes) {
     for (const std::int64_t n : {1, 15, 16, 33, 1000}) {
-        const floats x = spread_numbers(n, 5.f);
+        const floats x = numbers(n, 5.f);
         const floats y = same_everywhere([&] {
             const loops::softmax_loops loops;
             floats result(x.size() + 1);

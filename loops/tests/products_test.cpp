@@ -20,10 +20,8 @@ TEST(PlaneProducts, SumUpBlocksWithFma) {
     for (const dim_t outputs : {1, 3, 8, 13})
         for (const dim_t columns : {1, 7, 16, 50, 97}) {
             constexpr dim_t inner = 19, block = 8;
-            const floats weights = spread_numbers(outputs * inner, 1.f),
-                         source = spread_numbers(inner * columns, 1.f, 2),
-                         initial = spread_numbers(outputs * columns, 1.f, 3),
-                         bias = spread_numbers(outputs, 1.f, 4);
+            const floats weights = numbers(outputs * inner, 1.f), source = numbers(inner * columns, 1.f, 2),
+                         initial = numbers(outputs * columns, 1.f, 3), bias = numbers(outputs, 1.f, 4);
             const floats y = same_everywhere([&] {
                 loops::plane_products p;
                 p.outputs = outputs;
@@ -58,8 +56,8 @@ TEST(PlaneProducts, SumUpBlocksWithFma) {
 TEST(VectorProducts, ARowTakesFourTwoAndOneRows) {
     for (const dim_t inner : {1, 2, 3, 4, 7, 11}) {
         constexpr dim_t columns = 21, stride = 24;
-        const floats a = spread_numbers(inner, 1.f), b = spread_numbers(inner * stride, 1.f, 2),
-                     before = spread_numbers(columns, 1.f, 3);
+        const floats a = numbers(inner, 1.f), b = numbers(inner * stride, 1.f, 2),
+                     before = numbers(columns, 1.f, 3);
         for (const bool begins : {true, false}) {
             floats y = before;
             loops::multiply_row(a.data(), b.data(), stride, inner, y.data(), columns, begins);
@@ -82,13 +80,13 @@ TEST(VectorProducts, ARowTakesFourTwoAndOneRows) {
 TEST(VectorProducts, AMatrixAndItsTransposeGiveTheSame) {
     for (const dim_t inner : {1, 5, 8, 30})
         for (const dim_t count : {1, 2, 3, 6, 64, 71}) {
-            const floats rows = spread_numbers(count * inner, 1.f), column = spread_numbers(inner, 1.f, 2);
+            const floats rows = numbers(count * inner, 1.f), column = numbers(inner, 1.f, 2);
             floats transposed(rows.size()), y(at(count)), of_transposed(at(count));
             for (dim_t r = 0; r < count; r++)
                 for (dim_t k = 0; k < inner; k++)
                     transposed[at(k * count + r)] = rows[at(r * inner + k)];
             loops::multiply_column(rows.data(), inner, column.data(), inner, y.data(), count, true);
-            loops::multiply_column_by_transposed(transposed.data(), column.data(), inner,
+            loops::multiply_column_by_transposed(transposed.data(), count, column.data(), inner,
                                                  of_transposed.data(), count);
             for (dim_t r = 0; r < count; r++)
                 test::expect_same(of_transposed[at(r)], y[at(r)], count, " rows of ", inner, ", row ", r);
@@ -100,7 +98,7 @@ TEST(BlockProducts, MultiplyCodesExactly) {
     for (const dim_t rows : {1, 3, 40})
         for (const dim_t columns : {1, 16, 21}) {
             constexpr dim_t inner = 70; // two blocks and a part of one
-            floats x(at(rows * inner), 1.f), bias = spread_numbers(columns, 8.f);
+            floats x(at(rows * inner), 1.f), bias = numbers(columns, 8.f);
             for (dim_t i = 0; i < rows * inner; i += loops::block_products::block / 2)
                 x[at(i)] = 127.f; // in each block, so that scales are 1
             std::vector<std::uint8_t> codes(at(inner * columns));

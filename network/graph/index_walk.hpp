@@ -3,6 +3,8 @@
 // The indices of a tensor one after the other, the last dimension fastest, as its elements lie when they are
 // dense.
 
+#include <algorithm>
+
 #include "network/graph/graph.hpp"
 
 namespace octet::model {
@@ -31,6 +33,14 @@ template <typename Index> void next_index(Index &at, const memory::dims &dims) {
         at[d] = 0;
 }
 
+/// The index of the element that has `number` elements before it, into the first `rank` of the dimensions.
+inline stack_index index_of(dim_t number, const memory::dims &dims, std::size_t rank) {
+    stack_index at(rank);
+    for (std::size_t d = rank; d-- > 0; number /= dims[d])
+        at[d] = number % dims[d];
+    return at;
+}
+
 /// Where the element at an index lies, in elements.
 template <typename Index> dim_t offset_at(const Index &at, const memory::dims &strides) {
     dim_t offset = 0;
@@ -45,6 +55,20 @@ void for_each_offset(const memory::dims &dims, const memory::dims &strides, cons
     stack_index at(dims.size());
     for (dim_t left = element_count(dims); left > 0; left--, next_index(at, dims))
         f(offset_at(at, strides));
+}
+
+/// Calls f(index of a row, number of the first element, its place in the row, how many elements) for each row of dense
+/// dimensions, or part of one, that elements `begin` to `end` - 1 are in.
+template <typename F> void for_rows(const memory::dims &dims, dim_t begin, dim_t end, const F &f) {
+    if (begin >= end)
+        return;
+    const std::size_t inner = dims.size() - 1;
+    stack_index at = index_of(begin / dims[inner], dims, inner);
+    for (dim_t first = begin % dims[inner], count; begin < end;
+         begin += count, first = 0, next_index(at, dims)) {
+        count = std::min(dims[inner] - first, end - begin);
+        f(at, begin, first, count);
+    }
 }
 
 } // namespace octet::model

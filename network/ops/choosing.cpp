@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loops/parallel.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/moving.hpp"
 #include "network/ops/rearranging.hpp"
@@ -22,18 +23,27 @@ public:
 
     void run(const stream &, const run_memory &m) const override {
         const auto *index = m.at<std::int32_t>(indices_);
-        for (std::int64_t i = 0; i < count_; i++)
-            if (index[i] < -size_ || index[i] >= size_)
-                throw error(status::invalid_arguments,
-                            "index " + std::to_string(i) + " is " + std::to_string(index[i]) +
-                                ", allowed: " + std::to_string(-size_) + " to " + std::to_string(size_ - 1));
+        const std::int64_t wrong = loops::first_of(
+            count_, 1, [&](std::int64_t i) { return index[i] < -size_ || index[i] >= size_; });
+        if (wrong < count_)
+            throw error(status::invalid_arguments,
+                        "index " + std::to_string(wrong) + " is " + std::to_string(index[wrong]) +
+                            ", allowed: " + std::to_string(-size_) + " to " + std::to_string(size_ - 1));
         const auto *data = m.at<std::uint8_t>(data_);
         auto *y = m.at<std::uint8_t>(dst_);
-        for (std::int64_t o = 0; o < outer_; o++)
-            for (std::int64_t i = 0; i < count_; i++, y += block_) {
+        const auto work = static_cast<std::int64_t>(block_ / sizeof(float)) + 4;
+        loops::parallel_for(outer_ * count_, work, [&](std::int64_t begin, std::int64_t end) {
+            std::int64_t o = begin / count_, i = begin % count_;
+            for (std::int64_t n = begin; n < end; n++) {
                 const std::int64_t from = o * size_ + (index[i] < 0 ? index[i] + size_ : index[i]);
-                std::memcpy(y, data + static_cast<std::size_t>(from) * block_, block_);
+                std::memcpy(y + static_cast<std::size_t>(n) * block_,
+                            data + static_cast<std::size_t>(from) * block_, block_);
+                if (++i == count_) {
+                    i = 0;
+                    o++;
+                }
             }
+        });
     }
 
     std::string implementation() const override { return "copy"; }
@@ -56,20 +66,10 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const T *x = m.at<T>(src_);
         auto *y = m.at<std::int32_t>(dst_);
-        for (dim_t o = 0; o < outer_; o++)
-            for (dim_t i = 0; i < inner_; i++) {
-                const T *line = x + o * size_ * inner_ + i;
-                dim_t best = 0;
-                for (dim_t first = 1; first < size_; first += block) {
-                    const dim_t end = std::min(first + block, size_);
-                    if (inner_ == 1 && end - first == block && !have_better(line + first, line[best]))
-                        continue;
-                    for (dim_t k = first; k < end && !stops_at(line[best * inner_]); k++)
-                        if (is_better(line[k * inner_], line[best * inner_]) || stops_at(line[k * inner_]))
-                            best = k;
-                }
-                *y++ = static_cast<std::int32_t>(best);
-            }
+        loops::parallel_for(outer_ * inner_, size_, [&](dim_t begin, dim_t end) {
+            for (dim_t n = begin; n < end; n++)
+                y[n] = static_cast<std::int32_t>(best_of(x + n / inner_ * size_ * inner_ + n % inner_));
+        });
     }
 
     std::string explain() const override { return "a plain loop over the elements"; }
@@ -82,6 +82,18 @@ private:
         for (dim_t i = 0; i < block; i++)
             is_any |= static_cast<unsigned>(is_better(x[i]));
         return is_any != 0;
+    }
+    dim_t best_of(const T *line) const {
+        dim_t best = 0;
+        for (dim_t first = 1; first < size_; first += block) {
+            const dim_t end = std::min(first + block, size_);
+            if (inner_ == 1 && end - first == block && !have_better(line + first, line[best]))
+                continue;
+            for (dim_t k = first; k < end && !stops_at(line[best * inner_]); k++)
+                if (is_better(line[k * inner_], line[best * inner_]) || stops_at(line[k * inner_]))
+                    best = k;
+        }
+        return best;
     }
     /// Whether one of a block of neighbours may take the place of the best so far.
     bool have_better(const T *x, T best) const {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "loops/parallel.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/ops/moving.hpp"
 
@@ -33,10 +34,10 @@ public:
         for (const std::size_t d : order)
             sorted.push_back(std::move(from_[d]));
         from_ = std::move(sorted);
-        rows_ = dims_of(from_);
-        rows_.pop_back();
+        dims_ = dims_of(from_);
         const std::vector<dim_t> &inner = from_.back();
         is_copied_ = inner[0] != outside;
+        has_outside_ = std::find(inner.begin(), inner.end(), outside) != inner.end();
         for (std::size_t i = 1; i < inner.size(); i++)
             is_copied_ = is_copied_ && inner[i] == inner[0] + static_cast<dim_t>(i);
     }
@@ -61,32 +62,41 @@ private:
         const T *x = m.at<T>(src_);
         T *y = m.at<T>(dst_), fill;
         std::memcpy(&fill, fill_.data(), sizeof fill);
-        const std::vector<dim_t> &inner = from_.back();
-        stack_index at(rows_.size());
-        for (dim_t left = element_count(rows_); left > 0; left--, next_index(at, rows_)) {
-            const T *row = x;
-            bool is_outside = false;
-            for (std::size_t d = 0; d < at.size(); d++) {
-                const dim_t offset = from_[d][static_cast<std::size_t>(at[d])];
-                is_outside = is_outside || offset == outside;
-                row += offset;
-            }
-            if (is_outside)
-                std::fill_n(y, inner.size(), fill);
-            else if (is_copied_)
-                std::memcpy(y, row + inner[0], inner.size() * sizeof(T));
-            else
-                for (std::size_t i = 0; i < inner.size(); i++)
-                    y[i] = inner[i] == outside ? fill : row[inner[i]];
-            y += inner.size();
+        loops::parallel_for(element_count(dims_), 1, [&](dim_t begin, dim_t end) {
+            for_rows(dims_, begin, end, [&](const stack_index &at, dim_t number, dim_t first, dim_t count) {
+                write_part(x, at, first, count, fill, y + number);
+            });
+        });
+    }
+
+    /// `count` elements of a row, from `first` on.
+    template <typename T>
+    void write_part(const T *x, const stack_index &at, dim_t first, dim_t count, T fill, T *y) const {
+        const dim_t *const inner = from_.back().data() + first;
+        bool is_outside = false;
+        for (std::size_t d = 0; d < at.size(); d++) {
+            const dim_t offset = from_[d][static_cast<std::size_t>(at[d])];
+            is_outside = is_outside || offset == outside;
+            x += offset;
         }
+        if (is_outside)
+            std::fill_n(y, count, fill);
+        else if (is_copied_)
+            std::memcpy(y, x + inner[0], static_cast<std::size_t>(count) * sizeof(T));
+        else if (has_outside_)
+            for (dim_t i = 0; i < count; i++)
+                y[i] = inner[i] == outside ? fill : x[inner[i]];
+        else
+            for (dim_t i = 0; i < count; i++)
+                y[i] = x[inner[i]];
     }
 
     buffer src_, dst_;
-    element_map from_;  ///< in the order of memory
-    memory::dims rows_; ///< all dimensions but the last
+    element_map from_; ///< in the order of memory
+    memory::dims dims_;
     std::vector<std::uint8_t> fill_;
-    bool is_copied_ = false; ///< innermost rows, as they are
+    bool is_copied_ = false;   ///< innermost rows, as they are
+    bool has_outside_ = false; ///< innermost rows have elements that are filled in
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -29,14 +30,15 @@ public:
         if (form_ == mask_form::ends || form_ == mask_form::ends_and_starts)
             check(mask);
         auto *y = m.at<float>(dst_);
-        for (dim_t b = 0; b < batch_; b++)
-            for (dim_t r = 0; r < rows_written_; r++)
-                for (dim_t c = 0; c < columns_; c++) {
+        loops::parallel_for(batch_ * rows_written_, columns_, [&](dim_t begin, dim_t end) {
+            for (dim_t row = begin; row < end; row++)
+                for (dim_t c = 0, r = row % rows_written_; c < columns_; c++) {
                     const bool is_later = is_causal_ && c > columns_ - rows_ + r;
-                    *y++ = is_later                ? std::numeric_limits<float>::lowest()
-                           : counts(mask, b, r, c) ? 0.f
-                                                   : penalty_;
+                    y[row * columns_ + c] = is_later ? std::numeric_limits<float>::lowest()
+                                            : counts(mask, row / rows_written_, r, c) ? 0.f
+                                                                                      : penalty_;
                 }
+        });
     }
     std::string explain() const override { return "a plain loop over the elements"; }
 

@@ -1,14 +1,12 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32, and loops where blocks have scales of their own.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include <immintrin.h>
-
-#include "loops/levels.hpp"
+#include "loops/extremes.hpp"
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/choosing.hpp"
@@ -46,7 +44,7 @@ std::unique_ptr<step> linear_step(const lowering &l, int arg) {
 template <typename X, typename Y, typename Z> class block_step final : public loop_step {
 public:
     block_step(const lowering &l, std::size_t axis, dim_t block)
-        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer()), block_(block) {
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer()) {
         if (l.has_input(2))
             zero_point_ = l.input_buffer(2);
         const memory::dims &x = l.input(0).dims;
@@ -54,6 +52,7 @@ public:
         outer_ = element_count({x.begin(), at});
         size_ = *at;
         inner_ = element_count({at + 1, x.end()});
+        block_ = std::clamp<dim_t>(block, 1, std::max<dim_t>(size_, 1)); // a file may name any
     }
 
     void run(const stream &, const run_memory &m) const override {
@@ -61,13 +60,17 @@ public:
         Y *y = m.at<Y>(dst_);
         const float *scale = m.at<float>(scale_);
         const Z *zero_point = zero_point_ ? m.at<Z>(*zero_point_) : nullptr;
-        const dim_t blocks = (size_ + block_ - 1) / block_;
-        for (dim_t o = 0; o < outer_; o++)
-            for (dim_t k = 0; k < size_; k++)
-                for (dim_t i = 0; i < inner_; i++) {
-                    const dim_t parameter = (o * blocks + k / block_) * inner_ + i;
-                    *y++ = convert(*x++, scale[parameter], zero_point ? zero_point[parameter] : Z{0});
-                }
+        const dim_t blocks = (size_ + block_ - 1) / block_, last = size_ - (blocks - 1) * block_;
+        loops::parallel_for(outer_ * blocks, block_ * inner_ * 4, [&](dim_t begin, dim_t end) {
+            for (dim_t b = begin; b < end; b++) {
+                const dim_t o = b / blocks, k = b % blocks, rows = k + 1 == blocks ? last : block_;
+                const float *const scales = scale + b * inner_;
+                dim_t at = (o * size_ + k * block_) * inner_;
+                for (dim_t r = 0; r < rows; r++)
+                    for (dim_t i = 0; i < inner_; i++, at++)
+                        y[at] = convert(x[at], scales[i], zero_point ? zero_point[b * inner_ + i] : Z{0});
+            }
+        });
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(outer_ * size_ * inner_) + " elements";
@@ -97,7 +100,7 @@ private:
 
     buffer src_, scale_, dst_;
     std::optional<buffer> zero_point_;
-    dim_t block_, outer_ = 0, size_ = 0, inner_ = 0;
+    dim_t block_ = 1, outer_ = 0, size_ = 0, inner_ = 0;
 };
 
 bool has_blocks(const lowering &l) { return l.integer("block_size", 0) != 0; }
@@ -120,106 +123,15 @@ std::unique_ptr<step> block_loop(const lowering &l, data_type codes) {
     return std::make_unique<block_step<X, Y, Z>>(l, axis, block);
 }
 
-struct extremes {
-    float low = std::numeric_limits<float>::infinity(), high = -std::numeric_limits<float>::infinity();
-
-    // MLAS's instructions give the second operand where one is NaN: one number behind a NaN makes it forgotten, and all that
-    // was before it.
-    void include(float x) {
-        low = low < x ? low : x;
-        high = high > x ? high : x;
-    }
-    void include(const extremes &e) {
-        low = low < e.low ? low : e.low;
-        high = high > e.high ? high : e.high;
-    }
-    void include_number(float x) {
-        low = x < low ? x : low;
-        high = x > high ? x : high;
-    }
-};
-
-/// Extremes of what may be or have NaN, in MLAS's order for AVX: four times eight lanes, joined by pairs; eight lanes, joined by
-/// halves; what is left, without NaN.
-extremes extremes_with_nan(const float *x, dim_t count) {
-    constexpr std::size_t width = 8, vectors = 4;
-    constexpr auto step = static_cast<dim_t>(width), block = static_cast<dim_t>(vectors * width);
-    std::array<extremes, vectors * width> lanes;
-    dim_t i = 0;
-    for (; count - i >= block; i += block)
-        for (std::size_t k = 0; k < lanes.size(); k++)
-            lanes[k].include(x[i + static_cast<dim_t>(k)]);
-    if (count >= block)
-        for (const auto &[to, from] : {std::pair{0, 1}, {2, 3}, {0, 2}})
-            for (std::size_t k = 0; k < width; k++)
-                lanes[static_cast<std::size_t>(to) * width + k].include(
-                    lanes[static_cast<std::size_t>(from) * width + k]);
-    for (; count - i >= step; i += step)
-        for (std::size_t k = 0; k < width; k++)
-            lanes[k].include(x[i + static_cast<dim_t>(k)]);
-    for (std::size_t half = width / 2; half > 0; half /= 2)
-        for (std::size_t k = 0; k < half; k++)
-            lanes[k].include(lanes[k + half]);
-    extremes all = lanes[0];
-    for (; i < count; i++)
-        all.include_number(x[i]);
-    return all;
-}
-
-/// Extremes in any order, which are those of numbers whatever the order; and whether there is a NaN.
-struct scan {
-    extremes of = {};
-    bool has_nan = false;
-};
-
-scan scan_anywhere(const float *x, dim_t count) {
-    scan s;
-    for (dim_t i = 0; i < count; i++) {
-        s.of.include(x[i]);
-        s.has_nan |= std::isnan(x[i]);
-    }
-    return s;
-}
-
-/// Four vectors at a time, so that none waits for the one before.
-__attribute__((target("avx2"))) scan scan_with_avx2(const float *x, dim_t count) {
-    constexpr dim_t width = 8, chains = 4, block = chains * width;
-    const extremes none;
-    __m256 low[chains], high[chains], unordered = _mm256_setzero_ps();
-    std::fill(low, low + chains, _mm256_set1_ps(none.low));
-    std::fill(high, high + chains, _mm256_set1_ps(none.high));
-    dim_t i = 0;
-    for (; count - i >= block; i += block) {
-        __m256 v[chains];
-#pragma GCC unroll 4
-        for (dim_t c = 0; c < chains; c++) {
-            v[c] = _mm256_loadu_ps(x + i + c * width);
-            low[c] = _mm256_min_ps(low[c], v[c]);
-            high[c] = _mm256_max_ps(high[c], v[c]);
-        }
-#pragma GCC unroll 2
-        for (dim_t c = 0; c < chains; c += 2) // true where one of two is NaN
-            unordered = _mm256_or_ps(unordered, _mm256_cmp_ps(v[c], v[c + 1], _CMP_UNORD_Q));
-    }
-    scan s = scan_anywhere(x + i, count - i);
-    float lows[block], highs[block];
-    for (dim_t c = 0; c < chains; c++) {
-        _mm256_storeu_ps(lows + c * width, low[c]);
-        _mm256_storeu_ps(highs + c * width, high[c]);
-    }
-    for (dim_t k = 0; k < block; k++)
-        s.of.include({lows[k], highs[k]});
-    s.has_nan |= _mm256_movemask_ps(unordered) != 0;
-    return s;
-}
-
 /// Finds scale and zero point of what it is given, then quantizes with them.
 class dynamic_quantize_step final : public step {
 public:
     dynamic_quantize_step(const lowering &l, const buffer &src, const buffer &dst, const buffer &scale,
                           const buffer &zero_point)
-        : count_(element_count(src.get_desc().dims())), src_(src), scale_(scale), zero_point_u8_(zero_point),
-          zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))) {
+        : count_(element_count(src.get_desc().dims())), loop_(count_), src_(src), scale_(scale),
+          zero_point_u8_(zero_point),
+          zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))),
+          found_(l.scratch(memory::desc({loop_.scratch_size()}, data_type::f32, format_tag::x))) {
         primitive_attr attr;
         attr.set_requantization(onnxruntime_rule);
         attr.set_scales_mask(OCTET_ARG_DST, 0);
@@ -234,9 +146,7 @@ public:
     void make_primitives() override { quantize_.make_primitives(); }
 
     void run(const stream &s, const run_memory &m) const override {
-        const float *const x = m.at<float>(src_);
-        const scan found = scan_(x, count_);
-        const extremes e = found.has_nan ? extremes_with_nan(x, count_) : found.of;
+        const loops::extremes e = loop_.run(m.at<float>(src_), m.at<float>(found_));
         const dynamic_quantization q = dynamic_quantization_of(std::min(e.low, 0.f), std::max(e.high, 0.f));
         *m.at<float>(scale_) = q.scale;
         *m.at<std::uint8_t>(zero_point_u8_) = static_cast<std::uint8_t>(q.zero_point);
@@ -252,12 +162,9 @@ public:
 
 private:
     std::int64_t count_;
-    buffer src_, scale_, zero_point_u8_, zero_point_s32_;
+    loops::extremes_loop loop_;
+    buffer src_, scale_, zero_point_u8_, zero_point_s32_, found_;
     primitive_step quantize_;
-    /// Both find the same.
-    using scan_loop = scan (*)(const float *, dim_t);
-    const scan_loop scan_ =
-        loops::fastest<scan_loop>({{cpu_isa::ref, scan_anywhere}, {cpu_isa::avx2, scan_with_avx2}});
 };
 
 std::unique_ptr<step> lower_quantize_linear(const lowering &l) {

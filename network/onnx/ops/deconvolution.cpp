@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "loops/parallel.hpp"
 #include "loops/plane_products.hpp"
 #include "loops/vector_products.hpp"
 #include "network/onnx/ops/float_conv.hpp"
@@ -152,14 +153,22 @@ private:
         });
     }
     void multiply_vectors(const run_memory &m) const {
-        const dim_t columns = g_.columns();
-        for (dim_t part = 0; part < g_.parts(); part++) {
-            const loops::plane_products::operands o = operands_of(m, part);
-            if (order_ == product_order::pixel_by_weights)
-                loops::multiply_row(o.source, o.weights, columns, g_.channels, o.result, columns, true);
-            else
-                loops::multiply_column_by_transposed(o.weights, o.source, g_.channels, o.result, columns);
-        }
+        constexpr dim_t size =
+            256; // results at a time, a multiple of those that multiply_column_by_transposed takes
+        const dim_t columns = g_.columns(), parts = (columns + size - 1) / size;
+        loops::parallel_for(
+            g_.parts() * parts, g_.channels * std::min(size, columns), [&](dim_t begin, dim_t end) {
+                for (dim_t i = begin; i < end; i++) {
+                    const loops::plane_products::operands o = operands_of(m, i / parts);
+                    const dim_t first = i % parts * size, count = std::min(size, columns - first);
+                    if (order_ == product_order::pixel_by_weights)
+                        loops::multiply_row(o.source, o.weights + first, columns, g_.channels,
+                                            o.result + first, count, true);
+                    else
+                        loops::multiply_column_by_transposed(o.weights + first, columns, o.source,
+                                                             g_.channels, o.result + first, count);
+                }
+            });
     }
 
     void add_up(const run_memory &m) const {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
@@ -335,10 +336,12 @@ public:
                 to = limits_[high] ? *m.at<T>(*limits_[high]) : std::numeric_limits<T>::max();
         const T *x = m.at<T>(src_);
         T *y = m.at<T>(dst_);
-        for (dim_t i = 0; i < count_; i++) {
-            const T raised = from > x[i] ? from : x[i]; // NaN stays
-            y[i] = to < raised ? to : raised;
-        }
+        loops::parallel_for(count_, 1, [=](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const T raised = from > x[i] ? from : x[i]; // NaN stays
+                y[i] = to < raised ? to : raised;
+            }
+        });
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(count_) + " elements";

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/ops/spans.hpp"
 #include "network/onnx/shapes/shapes.hpp"
@@ -24,23 +25,24 @@ struct smaller {
     template <typename T> static T alone(T a, T b) { return a <= b || a != a ? a : b; }
 };
 
-/// y[i] for i from `first` to `first` + w.size in dst. One number that serves the span is the second operand.
-template <typename T, typename F> void fold_span(T *y, const T *a, const T *b, const spans &w, dim_t first) {
+/// Elements `first` to `last` - 1 of the span that begins at y, `place` elements behind the first of the result. One number that
+/// serves the span is the second operand.
+template <typename T, typename F>
+void fold_span(T *y, const T *a, const T *b, const spans &w, dim_t place, dim_t first, dim_t last) {
     constexpr dim_t group = 4;
     dim_t a_stride = w.a_moves ? 1 : 0, b_stride = w.b_moves ? 1 : 0;
     if (w.shares_a()) {
         std::swap(a, b);
         std::swap(a_stride, b_stride);
     }
-    const dim_t end = first + w.size, groups = std::min((first + group - 1) / group * group, end),
-                rest = groups + (end - groups) / group * group;
-    y += first;
-    dim_t i = 0;
-    for (; i < groups - first; i++)
+    const dim_t groups = std::min((group - place % group) % group, w.size),
+                rest = groups + (w.size - groups) / group * group;
+    dim_t i = first;
+    for (; i < std::min(groups, last); i++)
         y[i] = F::alone(a[i * a_stride], b[i * b_stride]);
-    for (; i < rest - first; i++)
+    for (; i < std::min(rest, last); i++)
         y[i] = F::in_group(a[i * a_stride], b[i * b_stride]);
-    for (; i < end - first; i++)
+    for (; i < last; i++)
         y[i] = F::alone(a[i * a_stride], b[i * b_stride]);
 }
 
@@ -69,8 +71,10 @@ public:
         for (const fold &f : folds_) {
             const T *const a = m.at<T>(f.a), *const b = m.at<T>(f.b);
             T *const y = m.at<T>(f.dst);
-            f.walk.for_each([&](dim_t first, dim_t a_at, dim_t b_at) {
-                fold_span<T, F>(y, a + a_at, b + b_at, f.walk, first);
+            loops::parallel_for(f.walk.count(), 2, [&](dim_t begin, dim_t end) {
+                f.walk.for_each(begin, end, [&](dim_t span, dim_t a_at, dim_t b_at, dim_t first, dim_t last) {
+                    fold_span<T, F>(y + span, a + a_at, b + b_at, f.walk, span, first, last);
+                });
             });
         }
     }

@@ -1,6 +1,7 @@
 // What compilers make of these loops has the bits that are written here: contraction to fma is off.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/ops/float_loops.hpp"
+#include "loops/parallel.hpp"
 #include "loops/vector_products.hpp"
 
 #include <algorithm>
@@ -84,17 +85,12 @@ public:
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        float *y = m.at<float>(dst_);
-        for (const auto &[v, a] : products_) {
-            for (dim_t j = 0; c_ && j < count_; j++)
-                y[j] = m.at<float>(*c_)[j * c_stride_];
-            const float *const vector = m.at<float>(vector_) + v, *const matrix = m.at<float>(matrix_) + a;
-            if (has_dense_rows_)
-                loops::multiply_column(matrix, row_stride_, vector, inner_, y, count_, !c_);
-            else
-                loops::multiply_row(vector, matrix, row_stride_, inner_, y, count_, !c_);
-            y += count_;
-        }
+        const dim_t parts = (count_ + part - 1) / part;
+        loops::parallel_for(static_cast<dim_t>(products_.size()) * parts, inner_ * std::min(part, count_),
+                            [&](dim_t begin, dim_t end) {
+                                for (dim_t i = begin; i < end; i++)
+                                    multiply(m, i / parts, i % parts * part);
+                            });
         run_followers(s, m);
     }
 
@@ -102,6 +98,23 @@ private:
     std::string explain_loop() const override {
         return "a plain loop over " + std::to_string(products_.size()) + " vectors times matrices, " +
                (has_dense_rows_ ? "eight sums each" : "four products at a time");
+    }
+
+    /// Results that a thread computes together, a multiple of the rows that `multiply_column` takes.
+    static constexpr dim_t part = 256;
+
+    /// A part of one product, from result `first` on.
+    void multiply(const run_memory &m, dim_t product, dim_t first) const {
+        const auto &[v, a] = products_[static_cast<std::size_t>(product)];
+        const dim_t count = std::min(part, count_ - first);
+        float *const y = m.at<float>(dst_) + product * count_ + first;
+        for (dim_t j = 0; c_ && j < count; j++)
+            y[j] = m.at<float>(*c_)[(first + j) * c_stride_];
+        const float *const vector = m.at<float>(vector_) + v, *const matrix = m.at<float>(matrix_) + a;
+        if (has_dense_rows_)
+            loops::multiply_column(matrix + first * row_stride_, row_stride_, vector, inner_, y, count, !c_);
+        else
+            loops::multiply_row(vector, matrix + first, row_stride_, inner_, y, count, !c_);
     }
 
     struct product {
@@ -144,12 +157,14 @@ public:
         float *y = m.at<float>(blocks_.dst);
         for (std::size_t k = 0; k < blocks_.products.size(); k++) {
             blocks_.products[k].run(s, m);
-            for (dim_t r = 0; r < rows_; r++)
-                for (dim_t n = 0; n < columns_; n++) {
-                    const dim_t i = r * columns_ + n;
-                    const float before = k > 0 ? y[i] : c ? c[r * row_step_ + n * column_step_] : 0.f;
-                    y[i] = k == 0 && !c ? alpha * product[i] : std::fma(alpha, product[i], before);
-                }
+            loops::parallel_for(rows_, columns_ * 2, [&](dim_t begin, dim_t end) {
+                for (dim_t r = begin; r < end; r++)
+                    for (dim_t n = 0; n < columns_; n++) {
+                        const dim_t i = r * columns_ + n;
+                        const float before = k > 0 ? y[i] : c ? c[r * row_step_ + n * column_step_] : 0.f;
+                        y[i] = k == 0 && !c ? alpha * product[i] : std::fma(alpha, product[i], before);
+                    }
+            });
         }
         if (has_followers_)
             followers_.run(s, m);

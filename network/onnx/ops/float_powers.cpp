@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/ops/spans.hpp"
 #include "network/onnx/shapes/shapes.hpp"
@@ -22,9 +23,12 @@ public:
         const E *const exponent = m.at<E>(exponent_);
         float *const y = m.at<float>(dst_);
         const dim_t x_stride = spans_.a_moves ? 1 : 0, e_stride = spans_.b_moves ? 1 : 0;
-        spans_.for_each([&](dim_t first, dim_t x_at, dim_t e_at) {
-            for (dim_t i = 0; i < spans_.size; i++)
-                y[first + i] = power(x[x_at + i * x_stride], exponent[e_at + i * e_stride]);
+        constexpr dim_t work = 32;
+        loops::parallel_for(spans_.count(), work, [&](dim_t begin, dim_t end) {
+            spans_.for_each(begin, end, [&](dim_t span, dim_t x_at, dim_t e_at, dim_t first, dim_t last) {
+                for (dim_t i = first; i < last; i++)
+                    y[span + i] = power(x[x_at + i * x_stride], exponent[e_at + i * e_stride]);
+            });
         });
     }
     std::string explain() const override {

@@ -6,9 +6,10 @@
 #include <limits>
 #include <optional>
 
+#include "loops/kept_walk.hpp"
+#include "loops/normalization.hpp"
 #include "loops/rows.hpp"
 #include "loops/softmax.hpp"
-#include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
@@ -200,38 +201,40 @@ struct reduced_product : reduced_sum {
 /// A tensor whose elements are taken in to the results that they belong to.
 struct reduced_tensor {
     buffer src, dst;
-    memory::dims dims, strides; ///< of the source; where an element's result lies
-    memory::dims rows;          ///< its dimensions but the last
-    dim_t count;                ///< of results
-    bool is_whole;              ///< all dimensions are reduced
-    bool are_rows;              ///< the last ones are, others are kept
+    memory::dims dims;
+    loops::kept_walk walk;
+    dim_t count;   ///< of results
+    bool is_whole; ///< all dimensions are reduced
+    bool are_rows; ///< the last ones are, others are kept
 
-    /// Calls f(result, element) in the order of memory.
-    template <typename F> void for_each(const run_memory &m, const F &f) const {
-        const float *x = m.at<float>(src);
-        for_each_offset(rows, strides, [&](dim_t place) {
-            for (dim_t k = 0; k < dims.back(); k++)
-                f(place + k * strides.back(), *x++);
+    /// Calls f(result, element), for each result in the order of memory.
+    template <typename F> void for_each(const run_memory &m, dim_t work, const F &f) const {
+        const float *const x = m.at<float>(src);
+        const dim_t step = walk.result_step();
+        walk.for_each_row(work, [&](dim_t element, dim_t result, dim_t n) {
+            for (dim_t k = 0; k < n; k++)
+                f(result + k * step, x[element + k]);
+        });
+    }
+    /// Calls f(result) for each.
+    template <typename F> void for_results(dim_t work, const F &f) const {
+        loops::parallel_for(count, work, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++)
+                f(i);
         });
     }
     std::string explain() const { return "a plain loop over " + to_text(dims) + " elements"; }
 };
 
+constexpr dim_t work_of_function = 16; ///< of the C library, in additions
+
 reduced_tensor reduced_input(const lowering &l) {
     const reduction_form form = reduction_form_of(l, data_type::f32);
-    const memory::dims &x = l.input(0).dims;
-    reduced_tensor t{l.input_buffer(0),
-                     l.output_buffer(),
-                     x,
-                     broadcast_strides(reduced_shape(l), x),
-                     {},
-                     element_count(l.output().dims),
-                     form.kinds == "r",
-                     form.kinds == "kr"};
-    if (x.empty())
-        t.dims = t.strides = {1};
-    t.rows.assign(t.dims.begin(), t.dims.end() - 1);
-    return t;
+    memory::dims dims = l.input(0).dims, strides = broadcast_strides(reduced_shape(l), dims);
+    if (dims.empty())
+        dims = strides = {1};
+    return {l.input_buffer(0), l.output_buffer(), dims, {dims, strides}, element_count(l.output().dims),
+            form.kinds == "r", form.kinds == "kr"};
 }
 
 /// Each result takes in its elements in the order of memory, but that of all dimensions.
@@ -252,17 +255,15 @@ public:
             return;
         }
         std::fill_n(y, t_.count, F::start);
-        t_.for_each(m, [&](dim_t i, float x) { y[i] = F::join(y[i], F::term(x)); });
-        for (dim_t i = 0; i < t_.count; i++)
-            y[i] = F::finish(y[i]);
+        t_.for_each(m, 2, [=](dim_t i, float x) { y[i] = F::join(y[i], F::term(x)); });
+        t_.for_results(work_of_function, [=](dim_t i) { y[i] = F::finish(y[i]); });
     }
     std::string explain() const override { return t_.explain(); }
 
 private:
     void reduce_rows(const float *x, float *y) const {
         const dim_t n = element_count(t_.dims) / t_.count;
-        constexpr dim_t worth = 1 << 15; // elements
-        parallel_loop(t_.count, worth / n + 1, [=](dim_t begin, dim_t end) {
+        loops::parallel_for(t_.count, n, [=](dim_t begin, dim_t end) {
             dim_t r = begin;
             for (; r + 8 <= end; r += 8) // whose results do not wait for each other
                 reduce<8>(x + r * n, n, y + r);
@@ -304,7 +305,7 @@ public:
             }
         } else {
             std::fill_n(y, t_.count, 0.f); // 1 where an element has been there
-            t_.for_each(m, [&](dim_t i, float x) {
+            t_.for_each(m, 4, [=](dim_t i, float x) {
                 if (y[i] == 0.f)
                     largest[i] = std::isinf(x) ? 0.f : x;
                 else if (!std::isinf(x) && !std::isnan(x))
@@ -313,12 +314,11 @@ public:
             });
         }
         std::fill_n(y, t_.count, 0.f);
-        t_.for_each(m, [&](dim_t i, float x) {
+        t_.for_each(m, work_of_function, [=](dim_t i, float x) {
             if (x != -infinity)
                 y[i] += std::exp(x - largest[i]);
         });
-        for (dim_t i = 0; i < t_.count; i++)
-            y[i] = std::log(y[i]) + largest[i];
+        t_.for_results(work_of_function, [=](dim_t i) { y[i] = std::log(y[i]) + largest[i]; });
     }
     std::string explain() const override { return t_.explain(); }
 
@@ -336,18 +336,8 @@ public:
           epsilon_(epsilon) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const float *x = m.at<float>(src_);
-        float *y = m.at<float>(dst_);
-        const auto n = static_cast<float>(size_);
-        for (dim_t p = 0; p < instances_; p++, x += size_, y += size_) {
-            const float mean = loops::sum_of_row(size_, p * size_, [&](dim_t k) { return x[k]; }) / n;
-            const float variance = // of differences, which have no address
-                loops::sum_of_row(size_, 0, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
-            const float factor = m.at<float>(scale_)[p % channels_] * (1.f / std::sqrt(variance + epsilon_)),
-                        summand = m.at<float>(shift_)[p % channels_] - mean * factor;
-            for (dim_t k = 0; k < size_; k++)
-                y[k] = x[k] * factor + summand;
-        }
+        loops::normalize_instances(m.at<float>(src_), m.at<float>(scale_), m.at<float>(shift_), epsilon_,
+                                   instances_, channels_, size_, m.at<float>(dst_));
     }
     std::string explain() const override {
         return "a plain loop over " + std::to_string(instances_) + " images of " + std::to_string(size_) +

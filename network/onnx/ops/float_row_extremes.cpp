@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loops/kept_walk.hpp"
 #include "loops/rows.hpp"
-#include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
@@ -26,7 +26,7 @@ template <typename Fold> class row_extremes final : public loop_step {
 public:
     row_extremes(const lowering &l, const reduction_form &form)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
-          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
+          walk_(dims_, broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
           has_begun_(l.scratch(memory::desc({count_}, data_type::u8, format_tag::x))) {}
 
     void run(const stream &, const run_memory &m) const override {
@@ -35,18 +35,23 @@ public:
         const std::string &kinds = form_.kinds;
         const memory::dims &size = form_.sizes;
         if (kinds == "r" || kinds == "kr")
-            for (dim_t k = 0; k < count_; k++)
-                y[k] = of_row(x, k * size.back(), size.back());
+            loops::parallel_for(count_, size.back(), [&](dim_t begin, dim_t end) {
+                for (dim_t k = begin; k < end; k++)
+                    y[k] = of_row(x, k * size.back(), size.back());
+            });
         else if (kinds == "rk" || (kinds == "krk" && size[0] == 1))
-            fold_rows(x, element_count(dims_) / count_, count_, y);
+            for_columns(1, element_count(dims_) / count_, count_,
+                        [&](const columns &c) { fold_rows(x, c, y); });
         else if (kinds == "krk")
-            for (dim_t k = 0; k < size[0]; k++)
-                fold_columns(x + k * size[1] * size[2], size[1], size[2], k * size[2], y);
+            for_columns(size[0], size[1], size[2], [&](const columns &c) { fold_columns(x, c, y); });
         else if (kinds == "rkr" && count_ > 1)
-            for (dim_t row = 0; row < size[0] * size[1]; row++) {
-                const dim_t place = row * size[2], k = row % size[1];
-                y[k] = fold_(row < size[1] ? x[place] : y[k], of_row(x, place, size[2]));
-            }
+            loops::parallel_for(size[1], size[0] * size[2], [&](dim_t begin, dim_t end) {
+                for (dim_t k = begin; k < end; k++)
+                    for (dim_t o = 0; o < size[0]; o++) {
+                        const float next = of_row(x, (o * size[1] + k) * size[2], size[2]);
+                        y[k] = o == 0 ? next : fold_(y[k], next);
+                    }
+            });
         else
             fold_in_order(x, y, m.at<std::uint8_t>(has_begun_));
     }
@@ -58,27 +63,47 @@ private:
             n, place, [&](dim_t i) { return x[place + i]; }, fold_);
     }
 
-    void fold_rows(const float *x, dim_t rows, dim_t n, float *y) const {
-        std::copy_n(x, n, y);
-        for (dim_t r = 1; r < rows; r++)
-            for (dim_t i = 0; i < n; i++)
-                y[i] = fold_(y[i], x[r * n + i]);
+    /// Columns `first` to `last` - 1 of one of several matrices.
+    struct columns {
+        dim_t matrix, rows, n, first, last;
+    };
+    /// Calls work(columns) for all columns of the matrices, some of one matrix at a time.
+    template <typename Work> static void for_columns(dim_t matrices, dim_t rows, dim_t n, const Work &work) {
+        constexpr dim_t part = 1024;
+        const dim_t parts = (n + part - 1) / part;
+        loops::parallel_for(matrices * parts, rows * std::min(n, part), [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const dim_t first = i % parts * part;
+                work({i / parts, rows, n, first, std::min(first + part, n)});
+            }
+        });
     }
 
-    /// Of one of several matrices, whose results lie `place` behind the first: vectors of four that begin at multiples of 16 bytes take four
-    /// rows at a time behind the first one, as long as more are left.
-    void fold_columns(const float *x, dim_t rows, dim_t n, dim_t place, float *y) const {
+    void fold_rows(const float *x, const columns &c, float *y) const {
+        x += c.matrix * c.rows * c.n;
+        y += c.matrix * c.n;
+        std::copy(x + c.first, x + c.last, y + c.first);
+        for (dim_t r = 1; r < c.rows; r++)
+            for (dim_t i = c.first; i < c.last; i++)
+                y[i] = fold_(y[i], x[r * c.n + i]);
+    }
+
+    /// Vectors of four that begin at multiples of 16 bytes take four rows at a time behind the first one, as long as more
+    /// are left.
+    void fold_columns(const float *x, const columns &c, float *y) const {
+        fold_rows(x, c, y);
+        const dim_t place = c.matrix * c.n;
+        x += c.matrix * c.rows * c.n;
         y += place;
-        fold_rows(x, rows, n, y);
-        const dim_t begin = std::min(n, (4 - place % 4) % 4), end = begin + (n - begin) / 4 * 4,
-                    by_four = (rows - 1) / 4 * 4;
-        for (dim_t i = begin; i < end; i++) {
-            const auto at = [&](dim_t r) { return x[r * n + i]; };
+        const dim_t begin = std::min(c.n, (4 - place % 4) % 4), end = begin + (c.n - begin) / 4 * 4,
+                    by_four = (c.rows - 1) / 4 * 4;
+        for (dim_t i = std::max(begin, c.first); i < std::min(end, c.last); i++) {
+            const auto at = [&](dim_t r) { return x[r * c.n + i]; };
             float result = at(0);
             dim_t r = 1;
             for (; r < by_four; r += 4)
                 result = fold_(result, fold_(fold_(at(r), at(r + 1)), fold_(at(r + 2), at(r + 3))));
-            for (; r < rows; r++)
+            for (; r < c.rows; r++)
                 result = fold_(result, at(r));
             y[i] = result;
         }
@@ -86,16 +111,19 @@ private:
 
     void fold_in_order(const float *x, float *y, std::uint8_t *has_begun) const {
         std::fill_n(has_begun, count_, std::uint8_t{0});
-        for_each_offset(dims_, strides_, [&](dim_t place) {
-            y[place] = has_begun[place] ? fold_(y[place], *x) : *x;
-            has_begun[place] = 1;
-            x++;
+        const dim_t step = walk_.result_step();
+        walk_.for_each_row(2, [&](dim_t element, dim_t result, dim_t n) {
+            for (dim_t k = 0; k < n; k++, result += step) {
+                y[result] = has_begun[result] ? fold_(y[result], x[element + k]) : x[element + k];
+                has_begun[result] = 1;
+            }
         });
     }
 
     buffer src_, dst_;
     reduction_form form_;
-    memory::dims dims_, strides_;
+    memory::dims dims_;
+    loops::kept_walk walk_;
     dim_t count_;
     buffer has_begun_; ///< a result has taken in an element
     Fold fold_;

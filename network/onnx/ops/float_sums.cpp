@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "loops/kept_walk.hpp"
 #include "loops/rows.hpp"
-#include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
@@ -13,7 +13,6 @@
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
@@ -73,12 +72,8 @@ reduction_form form_of(const memory::dims &dims, const std::vector<bool> &is_red
 class float_sums final : public loop_step {
 public:
     float_sums(const lowering &l, const reduction_form &form, bool is_mean)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims), rows_(dims_),
-          strides_(broadcast_strides(reduced_shape(l), dims_)),
-          row_(!form.kinds.empty() && form.kinds.back() == 'k' ? form.sizes.back() : 1),
-          count_(element_count(l.output().dims)) {
-        for (dim_t left = row_; left > 1; left /= rows_.back(), rows_.pop_back())
-            strides_.pop_back();
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
+          walk_(dims_, broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)) {
         if (is_mean)
             divisor_ = static_cast<float>(element_count(dims_) / count_);
     }
@@ -86,17 +81,17 @@ public:
     void run(const stream &, const run_memory &m) const override {
         float *y = m.at<float>(dst_);
         add(m.at<float>(src_), y);
-        if (!begins_with_first())
-            for (dim_t i = 0; i < count_; i++)
+        const bool adds_zero = !begins_with_first();
+        loops::parallel_for(count_, 4, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; adds_zero && i < end; i++)
                 y[i] += 0.f; // with which sums begin
-        for (dim_t i = 0; divisor_ != 0.f && i < count_; i++)
-            y[i] /= divisor_;
+            for (dim_t i = begin; divisor_ != 0.f && i < end; i++)
+                y[i] /= divisor_;
+        });
     }
     std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
 
 private:
-    static constexpr dim_t worth = 1 << 16; ///< elements that are added up in some 10 us
-
     /// Rows, and many columns, begin with their first element, which may be -0.
     bool begins_with_first() const {
         constexpr dim_t many_rows = 17, many = 257;
@@ -109,7 +104,7 @@ private:
         const memory::dims &size = form_.sizes;
         if (kinds == "r" || kinds == "kr") {
             const dim_t n = size.back();
-            parallel_loop(count_, worth / n + 1, [=](dim_t begin, dim_t end) {
+            loops::parallel_for(count_, n, [=](dim_t begin, dim_t end) {
                 for (dim_t k = begin; k < end; k++)
                     y[k] = loops::sum_of_row(n, k * n, [row = x + k * n](dim_t i) { return row[i]; });
             });
@@ -118,12 +113,15 @@ private:
         } else if (kinds == "krk") {
             add_columns(add_rows_by_four, x, size[0], size[1], size[2], y);
         } else if (kinds == "rkr" && count_ > 1) {
-            for (dim_t row = 0; row < size[0] * size[1]; row++) {
-                const dim_t place = row * size[2], k = row % size[1];
-                const float sum =
-                    loops::sum_of_row(size[2], place, [first = x + place](dim_t i) { return first[i]; });
-                y[k] = row < size[1] ? sum : y[k] + sum;
-            }
+            loops::parallel_for(size[1], size[0] * size[2], [&](dim_t begin, dim_t end) {
+                for (dim_t k = begin; k < end; k++)
+                    for (dim_t o = 0; o < size[0]; o++) {
+                        const dim_t place = (o * size[1] + k) * size[2];
+                        const float sum = loops::sum_of_row(
+                            size[2], place, [first = x + place](dim_t i) { return first[i]; });
+                        y[k] = o == 0 ? sum : y[k] + sum;
+                    }
+            });
         } else {
             add_in_order(x, y);
         }
@@ -134,7 +132,7 @@ private:
                             dim_t matrices, dim_t rows, dim_t n, float *y) {
         constexpr dim_t part = 1024;
         const dim_t parts = (n + part - 1) / part;
-        parallel_loop(matrices * parts, worth / (rows * std::min(n, part)) + 1, [&](dim_t begin, dim_t end) {
+        loops::parallel_for(matrices * parts, rows * std::min(n, part), [&](dim_t begin, dim_t end) {
             for (dim_t i = begin; i < end; i++) {
                 const dim_t k = i / parts, first = i % parts * part;
                 add(x + k * rows * n + first, rows, n, std::min(part, n - first), y + k * n + first);
@@ -142,20 +140,24 @@ private:
         });
     }
 
-    /// Dimensions that are kept at the end are a row.
     void add_in_order(const float *x, float *y) const {
         std::fill_n(y, count_, -0.f);
-        for_each_offset(rows_, strides_, [&](dim_t place) {
-            for (dim_t i = 0; i < row_; i++)
-                y[place + i] += x[i];
-            x += row_;
+        const dim_t step = walk_.result_step();
+        walk_.for_each_row(1, [=](dim_t element, dim_t result, dim_t n) {
+            if (step == 1)
+                for (dim_t i = 0; i < n; i++)
+                    y[result + i] += x[element + i];
+            else
+                for (dim_t i = 0; i < n; i++)
+                    y[result + i * step] += x[element + i];
         });
     }
 
     buffer src_, dst_;
     reduction_form form_;
-    memory::dims dims_, rows_, strides_; ///< without the last dimensions, if they are kept
-    dim_t row_, count_;                  ///< what those have
+    memory::dims dims_;
+    loops::kept_walk walk_;
+    dim_t count_;
     float divisor_ = 0.f;
 };
 
@@ -164,7 +166,7 @@ class integer_sums final : public loop_step {
 public:
     explicit integer_sums(const lowering &l)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), dims_(l.input(0).dims),
-          strides_(broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
+          walk_(dims_, broadcast_strides(reduced_shape(l), dims_)), count_(element_count(l.output().dims)),
           is_wide_(l.marks().is_wide),
           sums_(l.scratch(memory::desc({2 * count_}, data_type::s32, format_tag::x))) {}
 
@@ -173,7 +175,11 @@ public:
         auto *y = m.at<std::int32_t>(dst_);
         auto *const sums = m.at<std::int64_t>(sums_), *const end = sums + count_;
         std::fill(sums, end, 0);
-        for_each_offset(dims_, strides_, [&](dim_t place) { sums[place] += *x++; });
+        const dim_t step = walk_.result_step();
+        walk_.for_each_row(2, [=](dim_t element, dim_t result, dim_t n) {
+            for (dim_t i = 0; i < n; i++)
+                sums[result + i * step] += x[element + i];
+        });
         const auto leaves =
             std::find_if(sums, end, [](std::int64_t s) { return s != static_cast<std::int32_t>(s); });
         if (is_wide_ && leaves != end)
@@ -187,7 +193,8 @@ public:
 
 private:
     buffer src_, dst_;
-    memory::dims dims_, strides_;
+    memory::dims dims_;
+    loops::kept_walk walk_;
     dim_t count_;
     bool is_wide_;
     buffer sums_; ///< in 64 bits
@@ -264,8 +271,7 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const float *x = m.at<float>(src_);
         float *y = m.at<float>(dst_);
-        constexpr dim_t worth = 1 << 15; // pixels
-        parallel_loop(images_, worth / pixels_ + 1, [=](dim_t begin, dim_t end) {
+        loops::parallel_for(images_, pixels_, [=](dim_t begin, dim_t end) {
             dim_t i = begin;
             for (; i + 4 <= end; i += 4) // whose sums do not wait for each other
                 add_up<4>(x + i * pixels_, y + i);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loops/parallel.hpp"
 #include "network/graph/element_map.hpp"
 #include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/operators.hpp"
@@ -83,22 +84,34 @@ public:
     }
 
 protected:
-    /// Calls f(first element of each block in turn); throws before if an index is outside.
-    template <typename F> void for_each_block(const run_memory &m, const F &f) const {
+    dim_t count() const { return element_count(n_.walk); } ///< of blocks
+
+    /// Throws if an index is outside.
+    void check_indices(const run_memory &m) const {
         const auto *index = m.at<std::int32_t>(indices_);
+        const auto depth = static_cast<dim_t>(n_.sizes.size());
+        const auto size_at = [&](dim_t i) { return n_.sizes[static_cast<std::size_t>(i % depth)]; };
+        const dim_t wrong = loops::first_of(
+            count() * depth, 2, [&](dim_t i) { return index[i] < -size_at(i) || index[i] >= size_at(i); });
+        if (wrong < count() * depth)
+            throw error(status::invalid_arguments, "index " + std::to_string(wrong) + " is " +
+                                                       std::to_string(index[wrong]) +
+                                                       ", allowed: " + std::to_string(-size_at(wrong)) +
+                                                       " to " + std::to_string(size_at(wrong) - 1));
+    }
+    /// Calls f(number of a block, its first element) for blocks `begin` to `end` - 1.
+    template <typename F> void for_each_block(const run_memory &m, dim_t begin, dim_t end, const F &f) const {
+        if (begin >= end)
+            return;
         const std::size_t depth = n_.sizes.size();
-        const dim_t count = element_count(n_.walk) * static_cast<dim_t>(depth);
-        for (dim_t i = 0; i < count; i++)
-            if (const dim_t size = n_.sizes[static_cast<std::size_t>(i) % depth];
-                index[i] < -size || index[i] >= size)
-                throw error(status::invalid_arguments,
-                            "index " + std::to_string(i) + " is " + std::to_string(index[i]) +
-                                ", allowed: " + std::to_string(-size) + " to " + std::to_string(size - 1));
-        for_each_offset(n_.walk, n_.base, [&](dim_t place) {
+        const auto *index = m.at<std::int32_t>(indices_) + begin * static_cast<dim_t>(depth);
+        stack_index at = index_of(begin, n_.walk, n_.walk.size());
+        for (dim_t i = begin; i < end; i++, next_index(at, n_.walk)) {
+            dim_t place = offset_at(at, n_.base);
             for (std::size_t k = 0; k < depth; k++, index++)
                 place += n_.strides[k] * (*index < 0 ? *index + n_.sizes[k] : *index);
-            f(place);
-        });
+            f(i, place);
+        }
     }
     std::size_t bytes(dim_t elements) const { return static_cast<std::size_t>(elements) * size_; }
 
@@ -112,11 +125,13 @@ public:
     using named_step::named_step;
 
     void run(const stream &, const run_memory &m) const override {
+        check_indices(m);
         const auto *data = m.at<std::uint8_t>(data_);
         auto *y = m.at<std::uint8_t>(dst_);
-        for_each_block(m, [&](dim_t place) {
-            std::memcpy(y, data + bytes(place), bytes(n_.block));
-            y += bytes(n_.block);
+        loops::parallel_for(count(), n_.block + 4, [&](dim_t begin, dim_t end) {
+            for_each_block(m, begin, end, [&](dim_t i, dim_t place) {
+                std::memcpy(y + bytes(i * n_.block), data + bytes(place), bytes(n_.block));
+            });
         });
     }
 };
@@ -141,29 +156,29 @@ struct raised {
 template <typename T, typename F> class scatter_named final : public named_step {
 public:
     scatter_named(const lowering &l, named_blocks n)
-        : named_step(l, std::move(n)), updates_(l.input_buffer(2)), count_(element_count(l.output().dims)) {}
+        : named_step(l, std::move(n)), updates_(l.input_buffer(2)),
+          elements_(element_count(l.output().dims)) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const T *updates = m.at<T>(updates_);
-        T *y = m.at<T>(dst_);
-        bool is_copied = false;
-        const auto copy = [&] { // indices have been checked
-            std::memcpy(y, m.at<T>(data_), bytes(count_));
-            is_copied = true;
-        };
-        for_each_block(m, [&](dim_t place) {
-            if (!is_copied)
-                copy();
-            for (dim_t k = 0; k < n_.block; k++)
-                y[place + k] = F::join(y[place + k], *updates++);
+        check_indices(m);
+        const T *const data = m.at<T>(data_), *const updates = m.at<T>(updates_);
+        T *const y = m.at<T>(dst_);
+        // A range of results takes all updates in order and joins what falls into it: it should be worth looking at them.
+        constexpr dim_t worth = 1 << 15;
+        parallel_loop(elements_, worth + 4 * count(), [&](dim_t begin, dim_t end) {
+            std::memcpy(y + begin, data + begin, bytes(end - begin));
+            for_each_block(m, 0, count(), [&](dim_t i, dim_t place) {
+                const T *const block = updates + i * n_.block;
+                const dim_t first = std::max<dim_t>(begin - place, 0), last = std::min(end - place, n_.block);
+                for (dim_t k = first; k < last; k++)
+                    y[place + k] = F::join(y[place + k], block[k]);
+            });
         });
-        if (!is_copied)
-            copy();
     }
 
 private:
     buffer updates_;
-    dim_t count_;
+    dim_t elements_; ///< of the result
 };
 
 void need_updates(const tensor &x, const tensor &updates, const named_blocks &n) {

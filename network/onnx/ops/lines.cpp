@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
+#include "loops/parallel.hpp"
+#include "loops/top_k.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/choosing.hpp"
@@ -15,63 +16,29 @@ namespace octet::model {
 namespace {
 
 /// A tensor's dimensions around an axis.
-struct lines {
-    dim_t outer, size, inner;
-
-    lines(const memory::dims &dims, std::size_t axis) : size(dims[axis]) {
-        const auto at = dims.begin() + static_cast<std::ptrdiff_t>(axis);
-        outer = element_count({dims.begin(), at});
-        inner = element_count({at + 1, dims.end()});
-    }
-    /// Calls f(first element of a line); elements lie `inner` apart.
-    template <typename F> void for_each(dim_t length, const F &f) const {
-        for (dim_t o = 0; o < outer; o++)
-            for (dim_t i = 0; i < inner; i++)
-                f(o * length * inner + i);
-    }
-};
+loops::tensor_lines lines_of(const memory::dims &dims, std::size_t axis) {
+    const auto at = dims.begin() + static_cast<std::ptrdiff_t>(axis);
+    return {element_count({dims.begin(), at}), *at, element_count({at + 1, dims.end()})};
+}
 
 // ---- The largest or smallest of a line
 
-/// In order, of equal ones the first first; NaN come last.
 class top_k_step final : public loop_step {
 public:
-    top_k_step(const lowering &l, const lines &x, dim_t count, bool is_largest)
-        : src_(l.input_buffer(0)), values_(l.output_buffer(0)), places_(l.output_buffer(1)),
-          order_(l.scratch(memory::desc({x.size}, data_type::s32, format_tag::x))), x_(x), count_(count),
-          is_largest_(is_largest) {}
+    top_k_step(const lowering &l, const loops::top_k &loop)
+        : src_(l.input_buffer(0)), values_(l.output_buffer(0)), places_(l.output_buffer(1)), loop_(loop),
+          order_(l.scratch(memory::desc({loop.scratch_size()}, data_type::s32, format_tag::x))) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const float *src = m.at<float>(src_);
-        float *values = m.at<float>(values_);
-        auto *places = m.at<std::int32_t>(places_), *order = m.at<std::int32_t>(order_);
-        for (dim_t o = 0; o < x_.outer; o++)
-            for (dim_t i = 0; i < x_.inner; i++) {
-                const float *line = src + o * x_.size * x_.inner + i;
-                std::iota(order, order + x_.size, 0);
-                std::partial_sort(order, order + count_, order + x_.size,
-                                  [&](std::int32_t a, std::int32_t b) { return is_before(line, a, b); });
-                for (dim_t k = 0; k < count_; k++) {
-                    const dim_t to = (o * count_ + k) * x_.inner + i;
-                    values[to] = line[order[k] * x_.inner];
-                    places[to] = order[k];
-                }
-            }
+        loop_.run(m.at<float>(src_), m.at<std::int32_t>(order_), m.at<float>(values_),
+                  m.at<std::int32_t>(places_));
     }
     std::string explain() const override { return "a plain loop over the elements"; }
 
 private:
-    bool is_before(const float *line, std::int32_t a, std::int32_t b) const {
-        const float x = line[a * x_.inner], y = line[b * x_.inner];
-        if (std::isnan(x) || std::isnan(y))
-            return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
-        return x == y ? a < b : is_largest_ ? x > y : x < y;
-    }
-
-    buffer src_, values_, places_, order_;
-    lines x_;
-    dim_t count_;
-    bool is_largest_;
+    buffer src_, values_, places_;
+    loops::top_k loop_;
+    buffer order_;
 };
 
 std::unique_ptr<step> lower_top_k(const lowering &l) {
@@ -86,7 +53,8 @@ std::unique_ptr<step> lower_top_k(const lowering &l) {
                " are no part of " + to_text(x.dims));
     if (l.integer("sorted", 1) == 0 && count > 1)
         refuse_as_unimplemented("attribute 'sorted' is 0, allowed is 1: the order is not defined");
-    return std::make_unique<top_k_step>(l, lines(x.dims, axis), count, l.integer("largest", 1) != 0);
+    return std::make_unique<top_k_step>(
+        l, loops::top_k(lines_of(x.dims, axis), count, l.integer("largest", 1) != 0));
 }
 
 void top_k_shape(node_shapes &n) {
@@ -105,7 +73,7 @@ void top_k_shape(node_shapes &n) {
 
 template <typename T> class cumulative_step final : public loop_step {
 public:
-    cumulative_step(const lowering &l, const lines &x)
+    cumulative_step(const lowering &l, const loops::tensor_lines &x)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), x_(x),
           is_exclusive_(l.integer("exclusive", 0) != 0), is_reverse_(l.integer("reverse", 0) != 0),
           is_wide_(l.marks().is_wide) {}
@@ -115,13 +83,15 @@ public:
         T *y = m.at<T>(dst_);
         const dim_t first = is_reverse_ ? (x_.size - 1) * x_.inner : 0,
                     next = is_reverse_ ? -x_.inner : x_.inner;
-        x_.for_each(x_.size, [&](dim_t line) {
-            dim_t at = line + first;
-            T so_far = is_exclusive_ ? T{0} : x[at];
-            for (dim_t k = 0; k < x_.size; k++, at += next) {
-                if (k > 0)
-                    so_far = sum(so_far, x[is_exclusive_ ? at - next : at]);
-                y[at] = so_far;
+        loops::parallel_for(x_.count(), x_.size, [&](dim_t begin, dim_t end) {
+            for (dim_t line = begin; line < end; line++) {
+                dim_t at = x_.begin(line, x_.size) + first;
+                T so_far = is_exclusive_ ? T{0} : x[at];
+                for (dim_t k = 0; k < x_.size; k++, at += next) {
+                    if (k > 0)
+                        so_far = sum(so_far, x[is_exclusive_ ? at - next : at]);
+                    y[at] = so_far;
+                }
             }
         });
     }
@@ -139,7 +109,7 @@ private:
     }
 
     buffer src_, dst_;
-    lines x_;
+    loops::tensor_lines x_;
     bool is_exclusive_, is_reverse_, is_wide_;
 };
 
@@ -149,7 +119,7 @@ std::unique_ptr<step> lower_cum_sum(const lowering &l) {
     const std::vector<std::int64_t> axis = l.constant_integers(1);
     if (axis.size() != 1 || element_count(x.dims) == 0)
         refuse("the axis is " + to_text(axis) + ", allowed is one number, and an input that has elements");
-    const lines along(x.dims, axis_among(axis[0], x.dims.size()));
+    const loops::tensor_lines along = lines_of(x.dims, axis_among(axis[0], x.dims.size()));
     if (x.type == data_type::s32)
         return std::make_unique<cumulative_step<std::int32_t>>(l, along);
     return std::make_unique<cumulative_step<float>>(l, along);
@@ -160,32 +130,36 @@ std::unique_ptr<step> lower_cum_sum(const lowering &l) {
 /// One of two values for each class: the second where it is the index's. No class is that of an index outside.
 template <typename T> class one_hot_step final : public loop_step {
 public:
-    one_hot_step(const lowering &l, const lines &y)
+    one_hot_step(const lowering &l, const loops::tensor_lines &y)
         : indices_(l.input_buffer(0)), values_(l.input_buffer(2)), dst_(l.output_buffer()), y_(y),
           has_reals_(l.input(0).type == data_type::f32) {}
 
     void run(const stream &, const run_memory &m) const override {
         const T *values = m.at<T>(values_);
         T *y = m.at<T>(dst_);
-        std::fill_n(y, y_.outer * y_.size * y_.inner, values[0]);
-        dim_t next = 0;
-        y_.for_each(y_.size, [&](dim_t line) {
-            const float real = has_reals_ ? m.at<float>(indices_)[next] : 0.f;
-            const bool fits = std::abs(real) < 0x1p31f; // not NaN
-            const dim_t given = !has_reals_ ? m.at<std::int32_t>(indices_)[next]
-                                : fits      ? static_cast<dim_t>(real)
-                                            : y_.size;
-            const dim_t i = given < 0 ? given + y_.size : given;
-            next++;
-            if (i >= 0 && i < y_.size)
-                y[line + i * y_.inner] = values[1];
+        loops::parallel_for(y_.count() * y_.size, 1,
+                            [&](dim_t begin, dim_t end) { std::fill(y + begin, y + end, values[0]); });
+        loops::parallel_for(y_.count(), 4, [&](dim_t begin, dim_t end) {
+            for (dim_t line = begin; line < end; line++)
+                if (const dim_t i = class_of(m, line); i >= 0 && i < y_.size)
+                    y[y_.begin(line, y_.size) + i * y_.inner] = values[1];
         });
     }
     std::string explain() const override { return "a plain loop over the indices"; }
 
 private:
+    /// The class that an index names; from the end where it is negative.
+    dim_t class_of(const run_memory &m, dim_t index) const {
+        const float real = has_reals_ ? m.at<float>(indices_)[index] : 0.f;
+        const bool fits = std::abs(real) < 0x1p31f; // not NaN
+        const dim_t given = !has_reals_ ? m.at<std::int32_t>(indices_)[index]
+                            : fits      ? static_cast<dim_t>(real)
+                                        : y_.size;
+        return given < 0 ? given + y_.size : given;
+    }
+
     buffer indices_, values_, dst_;
-    lines y_;
+    loops::tensor_lines y_;
     bool has_reals_;
 };
 
@@ -199,7 +173,7 @@ std::unique_ptr<step> lower_one_hot(const lowering &l) {
     without_classes.erase(without_classes.begin() + static_cast<std::ptrdiff_t>(axis));
     if (without_classes != l.input(0).dims)
         refuse("indices " + to_text(l.input(0).dims) + " do not give " + to_text(y.dims));
-    const lines classes(y.dims, axis);
+    const loops::tensor_lines classes = lines_of(y.dims, axis);
     switch (memory::data_type_size(y.type)) {
     case 1:
         return std::make_unique<one_hot_step<std::uint8_t>>(l, classes);
@@ -235,14 +209,15 @@ public:
                     rows = element_count({dims_.begin(), dims_.end() - 1});
         const auto *x = m.at<std::uint8_t>(src_);
         auto *y = m.at<std::uint8_t>(dst_);
-        for (dim_t r = 0; r < rows; r++) {
-            const dim_t split = std::clamp<dim_t>(r % height + diagonal_ + (is_upper_ ? 0 : 1), 0, columns);
-            const dim_t from = is_upper_ ? split : 0, to = is_upper_ ? columns : split;
-            std::memset(y, 0, bytes(columns));
-            std::memcpy(y + bytes(from), x + bytes(from), bytes(to - from));
-            x += bytes(columns);
-            y += bytes(columns);
-        }
+        loops::parallel_for(rows, columns, [&](dim_t begin, dim_t end) {
+            for (dim_t r = begin; r < end; r++) {
+                const dim_t split =
+                    std::clamp<dim_t>(r % height + diagonal_ + (is_upper_ ? 0 : 1), 0, columns);
+                const dim_t from = is_upper_ ? split : 0, to = is_upper_ ? columns : split;
+                std::memset(y + bytes(r * columns), 0, bytes(columns));
+                std::memcpy(y + bytes(r * columns + from), x + bytes(r * columns + from), bytes(to - from));
+            }
+        });
     }
     std::string explain() const override { return "copies of the rows of " + to_text(dims_); }
 

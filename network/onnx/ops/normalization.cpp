@@ -1,10 +1,11 @@
 // ONNX Runtime's SkipLayerNormalization, also simplified, and EmbedLayerNormalization, which sum first and then normalize rows by formulas of
 // their own: element after element, so that the rows of a block are computed side by side.
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <cmath>
+#include <algorithm>
 #include <optional>
 
+#include "loops/normalization.hpp"
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/moving.hpp"
@@ -13,53 +14,16 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t rows_at_a_time = 8, no_input = static_cast<std::size_t>(-1);
-using row_numbers = std::array<float, rows_at_a_time>;
-using row_pointers = std::array<const float *, rows_at_a_time>; ///< the last row may be there several times
-
-struct row_moments {
-    row_numbers mean, squares; ///< squares: the sum of squared differences
-};
-
-/// Welford's updates: each element moves the mean.
-row_moments updated_moments(const row_pointers &x, dim_t n) {
-    row_moments m{};
-    for (dim_t i = 0; i < n; i++)
-        for (std::size_t r = 0; r < rows_at_a_time; r++) {
-            const float delta = x[r][i] - m.mean[r];
-            m.mean[r] += delta / static_cast<float>(i + 1);
-            m.squares[r] += delta * (x[r][i] - m.mean[r]);
-        }
-    return m;
-}
-
-/// Two sums, one after the other.
-row_moments summed_moments(const row_pointers &x, dim_t n) {
-    row_moments m{};
-    for (dim_t i = 0; i < n; i++)
-        for (std::size_t r = 0; r < rows_at_a_time; r++)
-            m.mean[r] += x[r][i];
-    for (float &mean : m.mean)
-        mean /= static_cast<float>(n);
-    for (dim_t i = 0; i < n; i++)
-        for (std::size_t r = 0; r < rows_at_a_time; r++)
-            m.squares[r] += (x[r][i] - m.mean[r]) * (x[r][i] - m.mean[r]);
-    return m;
-}
-
-/// Of squares alone, without a mean.
-row_moments plain_moments(const row_pointers &x, dim_t n) {
-    row_moments m{};
-    for (dim_t i = 0; i < n; i++)
-        for (std::size_t r = 0; r < rows_at_a_time; r++)
-            m.squares[r] += x[r][i] * x[r][i];
-    return m;
-}
+constexpr auto no_input = static_cast<std::size_t>(-1);
 
 struct row_operands {
     buffer scale;
     std::optional<buffer> shift;
     float epsilon;
+
+    loops::row_normalization with(loops::moments how, const run_memory &m) const {
+        return {how, epsilon, m.at<float>(scale), shift ? m.at<float>(*shift) : nullptr};
+    }
 };
 
 row_operands operands_of(const lowering &l, std::size_t scale, std::size_t shift, dim_t n) {
@@ -70,33 +34,6 @@ row_operands operands_of(const lowering &l, std::size_t scale, std::size_t shift
     return {l.input_buffer(scale),
             l.has_input(shift) ? std::optional<buffer>(l.input_buffer(shift)) : std::nullopt,
             l.real("epsilon", 1e-12f)};
-}
-
-/// y = (x - mean) / sqrt(squares / n + epsilon) * scale + shift for each row of n; y may be x. Means are written if they are
-/// asked for.
-template <typename Moments>
-void normalize_rows(const float *x, float *y, dim_t rows, dim_t n, const row_operands &operands,
-                    const run_memory &mem, const Moments &moments_of, float *means = nullptr) {
-    const float *scale = mem.at<float>(operands.scale),
-                *shift = operands.shift ? mem.at<float>(*operands.shift) : nullptr;
-    for (dim_t first = 0; first < rows; first += rows_at_a_time) {
-        row_pointers block;
-        for (std::size_t r = 0; r < rows_at_a_time; r++)
-            block[r] = x + std::min(first + static_cast<dim_t>(r), rows - 1) * n;
-        const row_moments m = moments_of(block, n);
-        for (std::size_t r = 0; r < rows_at_a_time && first + static_cast<dim_t>(r) < rows; r++) {
-            const float *from = block[r];
-            float *to = y + (first + static_cast<dim_t>(r)) * n;
-            if (means)
-                means[first + static_cast<dim_t>(r)] = m.mean[r];
-            const float mean = m.mean[r],
-                        deviation = std::sqrt(m.squares[r] / static_cast<float>(n) + operands.epsilon);
-            for (dim_t i = 0; i < n; i++) {
-                const float scaled = (from[i] - mean) / deviation * scale[i];
-                to[i] = shift ? scaled + shift[i] : scaled;
-            }
-        }
-    }
 }
 
 /// A sum by primitives, then its rows.
@@ -110,9 +47,10 @@ public:
     void make_primitives() override { sums_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         sums_.run(s, m);
-        normalize_rows(m.at<float>(sum_), m.at<float>(dst_), element_count(sum_.get_desc().dims()) / n_, n_,
-                       operands_, m, is_simplified ? plain_moments : updated_moments,
-                       means_ ? m.at<float>(*means_) : nullptr);
+        const auto how = is_simplified ? loops::moments::squares : loops::moments::updated;
+        loops::normalize_rows(operands_.with(how, m), m.at<float>(sum_),
+                              element_count(sum_.get_desc().dims()) / n_, n_, m.at<float>(dst_),
+                              means_ ? m.at<float>(*means_) : nullptr);
     }
     std::string implementation() const override { return sums_.implementation() + " + loop"; }
     std::string explain() const override { return sums_.explain() + "\na plain loop over blocks of rows"; }
@@ -149,19 +87,20 @@ public:
         const dim_t rows = element_count(dst_.get_desc().dims()) / n_;
         auto *y = m.at<float>(dst_);
         for (const table &t : tables_) // before anything is written
-            for (dim_t row = 0; row < rows; row++)
-                check(t, index(t, row, m));
-        for (dim_t row = 0; row < rows; row++)
-            for (std::size_t k = 0; k < tables_.size(); k++) {
-                const float *x = m.at<float>(tables_[k].data) + index(tables_[k], row, m) * n_;
-                for (dim_t i = 0; i < n_; i++)
-                    y[row * n_ + i] = k == 0 ? x[i] : y[row * n_ + i] + x[i];
-            }
-        if (sum_)
-            std::copy(y, y + rows * n_, m.at<float>(*sum_));
+            check(t, rows, m);
+        loops::parallel_for(rows, n_ * static_cast<dim_t>(tables_.size()), [&](dim_t begin, dim_t end) {
+            for (dim_t row = begin; row < end; row++)
+                for (std::size_t k = 0; k < tables_.size(); k++) {
+                    const float *x = m.at<float>(tables_[k].data) + index(tables_[k], row, m) * n_;
+                    for (dim_t i = 0; i < n_; i++)
+                        y[row * n_ + i] = k == 0 ? x[i] : y[row * n_ + i] + x[i];
+                }
+            if (sum_)
+                std::copy(y + begin * n_, y + end * n_, m.at<float>(*sum_) + begin * n_);
+        });
         if (hidden_)
             count_mask(m, rows / length_);
-        normalize_rows(y, y, rows, n_, operands_, m, summed_moments);
+        loops::normalize_rows(operands_.with(loops::moments::summed, m), y, rows, n_, y, nullptr);
     }
     std::string explain() const override { return "a plain loop over blocks of rows"; }
 
@@ -169,10 +108,11 @@ private:
     dim_t index(const table &t, dim_t row, const run_memory &m) const {
         return t.indices ? m.at<std::int32_t>(*t.indices)[row] : row % length_;
     }
-    static void check(const table &t, dim_t index) {
-        if (index < 0 || index >= t.rows)
-            throw error(status::invalid_arguments, "an index is " + std::to_string(index) +
-                                                       ", allowed: 0 to " + std::to_string(t.rows - 1));
+    void check(const table &t, dim_t rows, const run_memory &m) const {
+        for (dim_t row = 0; row < rows; row++)
+            if (const dim_t i = index(t, row, m); i < 0 || i >= t.rows)
+                throw error(status::invalid_arguments, "an index is " + std::to_string(i) +
+                                                           ", allowed: 0 to " + std::to_string(t.rows - 1));
     }
     /// How many elements of each mask are 1.
     void count_mask(const run_memory &m, dim_t batch) const {

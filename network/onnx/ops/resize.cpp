@@ -7,10 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "network/onnx/ops/float_loops.hpp"
+#include "loops/resize.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/ops/choosing.hpp"
 #include "network/ops/moving.hpp"
+#include "network/ops/rearranging.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 
@@ -148,45 +149,21 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
 
 // ---- the nearest element, along any axes
 
-class nearest_step final : public loop_step {
-public:
-    nearest_step(const lowering &l, const std::vector<axis_sizes> &axes)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()) {
-        const coordinate_function coordinate = coordinates_of(l);
-        const nearest_function nearest = nearest_of(l);
-        dim_t stride = element_count(l.input(0).dims);
-        for (const axis_sizes &a : axes) {
-            stride /= a.in;
-            std::vector<dim_t> offsets;
-            for (dim_t i = 0; i < a.out; i++) {
-                const float index = a.scale == 1.f ? f32(i) : nearest(a, coordinate(a, f32(i)));
-                offsets.push_back(static_cast<dim_t>(inside(a, index)) * stride);
-            }
-            offsets_.push_back(std::move(offsets));
-        }
+/// Where the elements of each axis come from.
+element_map nearest_elements(const lowering &l, const std::vector<axis_sizes> &axes) {
+    const coordinate_function coordinate = coordinates_of(l);
+    const nearest_function nearest = nearest_of(l);
+    dim_t stride = element_count(l.input(0).dims);
+    element_map map;
+    for (const axis_sizes &a : axes) {
+        stride /= a.in;
+        map.push_back(offsets_of(a.out, [&](dim_t i) {
+            const float index = a.scale == 1.f ? f32(i) : nearest(a, coordinate(a, f32(i)));
+            return static_cast<dim_t>(inside(a, index)) * stride;
+        }));
     }
-
-    void run(const stream &, const run_memory &m) const override {
-        if (memory::data_type_size(dst_.get_desc().data_type()) == 1)
-            copy(m.at<std::uint8_t>(src_), m.at<std::uint8_t>(dst_), 0);
-        else
-            copy(m.at<std::uint32_t>(src_), m.at<std::uint32_t>(dst_), 0);
-    }
-    std::string explain() const override { return "a plain loop that copies the nearest elements"; }
-
-private:
-    template <typename T> T *copy(const T *src, T *dst, std::size_t axis) const {
-        for (const dim_t offset : offsets_[axis])
-            if (axis + 1 == offsets_.size())
-                *dst++ = src[offset];
-            else
-                dst = copy(src + offset, dst, axis + 1);
-        return dst;
-    }
-
-    buffer src_, dst_;
-    std::vector<std::vector<dim_t>> offsets_; ///< by axis
-};
+    return map;
+}
 
 // ---- bilinear
 
@@ -195,29 +172,24 @@ public:
     linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), is_in_blocks_(l.marks().is_of_blocks),
           rows_(weights_of(l, rows)), columns_(weights_of(l, columns)), image_(rows.in * columns.in),
-          row_(columns.in) {}
+          row_(columns.in), images_(element_count(l.input(0).dims) / image_) {}
 
     void run(const stream &, const run_memory &m) const override {
         switch (dst_.get_desc().data_type()) {
         case data_type::f32:
-            return images<float>(m);
+            return resize<float>(m);
         case data_type::u8:
-            return images<std::uint8_t>(m);
+            return resize<std::uint8_t>(m);
         default:
-            return images<std::int8_t>(m);
+            return resize<std::int8_t>(m);
         }
     }
     std::string explain() const override { return "a plain loop over four weighted elements"; }
 
 private:
-    struct weighted {
-        dim_t near, far;
-        float near_weight, far_weight;
-    };
-
-    std::vector<weighted> weights_of(const lowering &l, const axis_sizes &a) const {
+    std::vector<loops::between_two> weights_of(const lowering &l, const axis_sizes &a) const {
         const coordinate_function coordinate = coordinates_of(l);
-        std::vector<weighted> all;
+        std::vector<loops::between_two> all;
         for (dim_t i = 0; i < a.out; i++) {
             const float place = a.scale == 1.f ? f32(i) : coordinate(a, f32(i)), x = inside(a, place);
             const auto near = static_cast<dim_t>(x), far = std::min(near + 1, a.in - 1);
@@ -232,79 +204,37 @@ private:
         return all;
     }
 
-    template <typename T> void images(const run_memory &m) const {
-        const T *src = m.at<T>(src_);
-        T *dst = m.at<T>(dst_);
-        const auto size = static_cast<dim_t>(rows_.size() * columns_.size());
-        for (dim_t left = element_count(dst_.get_desc().dims()); left > 0; left -= size, src += image_)
-            for (const weighted &y : rows_)
-                for (const weighted &x : columns_) {
-                    const T *near = src + y.near * row_, *far = src + y.far * row_;
-                    const auto term = [](float a, float b, T value) {
-                        return a * b * static_cast<float>(value);
-                    };
-                    const float upper = term(x.near_weight, y.near_weight, near[x.near]) +
-                                        term(x.far_weight, y.near_weight, near[x.far]),
-                                lower_near = term(x.near_weight, y.far_weight, far[x.near]),
-                                lower_far = term(x.far_weight, y.far_weight, far[x.far]);
-                    *dst++ = static_cast<T>(is_in_blocks_ ? upper + (lower_near + lower_far)
-                                                          : upper + lower_near + lower_far);
-                }
+    template <typename T> void resize(const run_memory &m) const {
+        using loops::bilinear_order;
+        loops::resize_bilinear(m.at<T>(src_), images_, image_, row_, rows_, columns_,
+                               is_in_blocks_ ? bilinear_order::by_rows : bilinear_order::in_sequence,
+                               m.at<T>(dst_));
     }
 
     buffer src_, dst_;
     bool is_in_blocks_; ///< ONNX Runtime computes blocks of channels
-    std::vector<weighted> rows_, columns_;
-    dim_t image_, row_;
+    std::vector<loops::between_two> rows_, columns_;
+    dim_t image_, row_, images_;
 };
 
 // ---- bicubic
 
-/// First along the rows of the source, then along its columns, as sums of four in order.
 class cubic_step final : public loop_step {
 public:
     cubic_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
-          columns_(weights_of(l, columns)), source_rows_(rows.in), source_columns_(columns.in),
-          narrow_(l.scratch(memory::desc({rows.in, columns.out}, data_type::f32, format_tag::nc))) {}
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()),
+          loop_(rows.in, columns.in, weights_of(l, rows), weights_of(l, columns)),
+          images_(element_count(l.input(0).dims) / (rows.in * columns.in)),
+          narrow_(l.scratch(memory::desc({loop_.scratch_size(images_)}, data_type::f32, format_tag::x))) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const auto *src = m.at<float>(src_);
-        auto *dst = m.at<float>(dst_), *narrow = m.at<float>(narrow_);
-        const std::size_t width = columns_.size();
-        const auto size = static_cast<dim_t>(rows_.size() * width);
-        for (dim_t left = element_count(dst_.get_desc().dims()); left > 0; left -= size) {
-            for (dim_t r = 0; r < source_rows_; r++, src += source_columns_)
-                for (std::size_t i = 0; i < width; i++)
-                    narrow[static_cast<std::size_t>(r) * width + i] = along_row(columns_[i], src);
-            for (const weighted &y : rows_) {
-                const float *rows[taps];
-                for (std::size_t k = 0; k < taps; k++)
-                    rows[k] = narrow + static_cast<std::size_t>(y.at[k]) * width;
-                for (std::size_t i = 0; i < width; i++) {
-                    float sum = 0.f;
-                    for (std::size_t k = 0; k < taps; k++)
-                        sum += rows[k][i] * y.weight[k] / y.sum;
-                    *dst++ = sum;
-                }
-            }
-        }
+        loop_.run(m.at<float>(src_), images_, m.at<float>(narrow_), m.at<float>(dst_));
     }
     std::string explain() const override { return "plain loops over four weighted elements, twice"; }
 
 private:
-    static constexpr std::size_t taps = 4;
-    struct weighted {
-        dim_t at[taps];
-        float weight[taps], sum;
-    };
-
-    static float along_row(const weighted &x, const float *row) {
-        float sum = 0.f;
-        for (std::size_t k = 0; k < taps; k++)
-            sum += x.weight[k] / x.sum * row[x.at[k]];
-        return sum;
-    }
+    using weighted = loops::among_four;
+    static constexpr std::size_t taps = weighted::taps;
 
     /// Keys' polynomials at distance s from the second element.
     static void set_weights(weighted &w, float a, float s) {
@@ -342,8 +272,8 @@ private:
     }
 
     buffer src_, dst_;
-    std::vector<weighted> rows_, columns_;
-    dim_t source_rows_, source_columns_;
+    loops::bicubic loop_;
+    dim_t images_;
     buffer narrow_; ///< rows of the source, as wide as the output
 };
 
@@ -366,7 +296,7 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
     for (std::size_t d = 0; d < rank; d++)
         is_copy = is_copy && stays(d);
     if (mode == resize_mode::nearest || is_copy)
-        return std::make_unique<nearest_step>(l, axes);
+        return rearranged(l, nearest_elements(l, axes));
     const bool is_image = rank == 2 || (rank == 4 && stays(0) && stays(1));
     const bool is_cubic = mode == resize_mode::cubic;
     if (!is_image || x.type == data_type::s32 || (is_cubic && x.type != data_type::f32))

@@ -4,6 +4,8 @@
 // of the result. Its operators have a function for spans of two operands and others for spans that share one
 // number of an operand, and the bits of a result may depend on the function.
 
+#include <algorithm>
+
 #include "network/graph/index_walk.hpp"
 
 namespace octet::model {
@@ -18,13 +20,18 @@ struct spans {
     bool shares_a() const { return !a_moves; }
     bool shares_b() const { return a_moves && !b_moves; }
 
-    /// Calls f(first element of the result, that of a, that of b) for each span.
-    template <typename F> void for_each(const F &f) const {
-        stack_index at(outer.size());
-        const dim_t count = element_count(outer);
-        for (dim_t s = 0; s < count && size > 0; s++, next_index(at, outer))
-            f(s * size, offset_at(at, a_strides), offset_at(at, b_strides));
+    /// Calls f(number of the first element of a span, its places in a and in b, first, last) for elements `begin` to
+    /// `end` - 1 of the result, which are in the span from `first` on, up to `last` - 1.
+    template <typename F> void for_each(dim_t begin, dim_t end, const F &f) const {
+        if (begin >= end)
+            return;
+        dim_t s = begin / size;
+        for (stack_index at = index_of(s, outer, outer.size()); s * size < end; s++, next_index(at, outer))
+            f(s * size, offset_at(at, a_strides), offset_at(at, b_strides),
+              std::max<dim_t>(begin - s * size, 0), std::min(end - s * size, size));
     }
+    /// The elements of the result.
+    dim_t count() const { return size * element_count(outer); }
 
     dim_t size = 1;
     bool a_moves, b_moves; ///< an operand goes on within a span, element by element

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/known_values.hpp"
@@ -16,7 +17,9 @@ public:
         : dst_(l.output_buffer()), count_(element_count(l.output().dims)), value_(value) {}
 
     void run(const stream &, const run_memory &m) const override {
-        std::fill_n(m.at<T>(dst_), count_, value_);
+        T *const y = m.at<T>(dst_);
+        loops::parallel_for(count_, 1,
+                            [&](dim_t begin, dim_t end) { std::fill(y + begin, y + end, value_); });
     }
     std::string explain() const override { return "writes " + std::to_string(count_) + " elements"; }
 

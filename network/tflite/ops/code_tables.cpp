@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "loops/parallel.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/integers.hpp"
@@ -64,14 +65,16 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const auto *x = m.at<std::int8_t>(src_);
         auto *y = m.at<std::int8_t>(dst_);
-        for (dim_t i = 0; i < count_; i++)
-            if (x[i] < zero_point_)
-                throw error(status::invalid_arguments,
-                            "RSQRT: element " + std::to_string(i) + " is code " + std::to_string(x[i]) +
-                                ", below the zero point of " + std::to_string(zero_point_) +
-                                ": a negative number");
-        for (dim_t i = 0; i < count_; i++)
-            y[i] = table_[index_of(x[i])];
+        const dim_t negative = loops::first_of(count_, 1, [=](dim_t i) { return x[i] < zero_point_; });
+        if (negative < count_)
+            throw error(status::invalid_arguments, "RSQRT: element " + std::to_string(negative) +
+                                                       " is code " + std::to_string(x[negative]) +
+                                                       ", below the zero point of " +
+                                                       std::to_string(zero_point_) + ": a negative number");
+        loops::parallel_for(count_, 1, [=](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++)
+                y[i] = table_[index_of(x[i])];
+        });
     }
     std::string explain() const override { return "a plain loop over the elements, through a table"; }
 

@@ -1,5 +1,6 @@
 // L2_NORMALIZATION: rows of codes over their length, in 1/128.
 // SPDX-License-Identifier: Apache-2.0
+#include "loops/parallel.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/integers.hpp"
 #include "network/tflite/ops/operators.hpp"
@@ -14,22 +15,27 @@ public:
         : src_(std::move(src)), dst_(std::move(dst)), rows_(rows), size_(size), zero_point_(zero_point) {}
 
     void run(const stream &, const run_memory &m) const override {
-        constexpr int dst_bits = 7;
         const auto *x = m.at<std::int8_t>(src_);
         auto *y = m.at<std::int8_t>(dst_);
-        for (dim_t r = 0; r < rows_; r++, x += size_, y += size_) {
-            std::int64_t sum = 0;
-            for (dim_t i = 0; i < size_; i++)
-                sum += (x[i] - zero_point_) * (x[i] - zero_point_);
-            fixed_point_multiplier factor = inverse_square_root(saturated<std::int32_t>(sum));
-            factor.shift += dst_bits;
-            for (dim_t i = 0; i < size_; i++)
-                y[i] = saturated<std::int8_t>(scaled(x[i] - zero_point_, factor));
-        }
+        loops::parallel_for(rows_, size_ * 4, [=](dim_t begin, dim_t end) {
+            for (dim_t r = begin; r < end; r++)
+                normalize(x + r * size_, y + r * size_);
+        });
     }
     std::string explain() const override { return "a plain loop over rows"; }
 
 private:
+    void normalize(const std::int8_t *x, std::int8_t *y) const {
+        constexpr int dst_bits = 7;
+        std::int64_t sum = 0;
+        for (dim_t i = 0; i < size_; i++)
+            sum += (x[i] - zero_point_) * (x[i] - zero_point_);
+        fixed_point_multiplier factor = inverse_square_root(saturated<std::int32_t>(sum));
+        factor.shift += dst_bits;
+        for (dim_t i = 0; i < size_; i++)
+            y[i] = saturated<std::int8_t>(scaled(x[i] - zero_point_, factor));
+    }
+
     buffer src_, dst_;
     dim_t rows_, size_;
     std::int32_t zero_point_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "loops/parallel.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 #include "network/tflite/ops/integers.hpp"
@@ -49,14 +50,14 @@ public:
         input_product_.run(s, m);
         for (dim_t t = 0; t < p_.steps; t++) {
             recurrent_product_.run(s, m);
-            for (dim_t b = 0; b < p_.batch; b++) {
-                const dim_t row = p_.is_time_major ? t * p_.batch + b : b * p_.steps + t;
-                std::int8_t *hidden = m.at<std::int8_t>(hidden_) + b * p_.units;
-                advance(rows_of(input_sums_, row, m), rows_of(recurrent_sums_, b, m),
-                        m.at<std::int16_t>(cell_) + b * p_.units, hidden);
-                std::memcpy(m.at<std::int8_t>(dst_) + row * p_.units, hidden,
-                            static_cast<std::size_t>(p_.units));
-            }
+            constexpr dim_t work = 64; // of a unit
+            loops::parallel_for(p_.batch * p_.units, work, [&](dim_t begin, dim_t end) {
+                for (dim_t first = begin; first < end;) {
+                    const dim_t b = first / p_.units, last = std::min((b + 1) * p_.units, end);
+                    advance(m, t, b, first - b * p_.units, last - b * p_.units);
+                    first = last;
+                }
+            });
         }
     }
 
@@ -76,15 +77,21 @@ private:
         return rows;
     }
 
-    /// One time step of one image of the batch.
-    void advance(const gate_rows &from_input, const gate_rows &from_output, std::int16_t *cell,
-                 std::int8_t *hidden) const {
+    /// A time step of units `first` to `last` - 1 of one image of the batch.
+    void advance(const run_memory &m, dim_t time, dim_t b, dim_t first, dim_t last) const {
+        const dim_t row = p_.is_time_major ? time * p_.batch + b : b * p_.steps + time;
+        const gate_rows from_input = rows_of(input_sums_, row, m),
+                        from_output = rows_of(recurrent_sums_, b, m);
+        std::int16_t *const cell = m.at<std::int16_t>(cell_) + b * p_.units;
+        std::int8_t *const hidden = m.at<std::int8_t>(hidden_) + b * p_.units, *const dst =
+                                                                                   m.at<std::int8_t>(dst_) +
+                                                                                   row * p_.units;
         const auto sum = [&](gate g, dim_t u) { // before the gate's function; Q3.12
             return saturated<std::int16_t>(
                 saturated<std::int16_t>(scaled(from_input[g][u], p_.input_factors[g])) +
                 saturated<std::int16_t>(scaled(from_output[g][u], p_.recurrent_factors[g])));
         };
-        for (dim_t u = 0; u < p_.units; u++) {
+        for (dim_t u = first; u < last; u++) {
             const std::int16_t kept =
                 saturated<std::int16_t>(scaled(sigmoid_q15(sum(forget_gate, u)) * cell[u], p_.keep));
             const std::int16_t admitted = saturated<std::int16_t>(
@@ -94,7 +101,8 @@ private:
                 c = std::clamp<std::int16_t>(c, static_cast<std::int16_t>(-p_.cell_clip), p_.cell_clip);
             cell[u] = c;
             const std::int32_t product = sigmoid_q15(sum(output_gate, u)) * tanh_q15(c, p_.cell_power);
-            hidden[u] = saturated<std::int8_t>(std::int64_t{scaled(product, p_.emit)} + p_.zero_point);
+            dst[u] = hidden[u] =
+                saturated<std::int8_t>(std::int64_t{scaled(product, p_.emit)} + p_.zero_point);
         }
     }
 

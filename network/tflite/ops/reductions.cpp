@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loops/parallel.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/ops/integers.hpp"
@@ -168,9 +169,11 @@ private:
         const auto *x = m.at<T>(src_);
         auto *y = m.at<T>(dst_);
         const merged_dims::dim &outer = dims_.kept[0], &inner = dims_.kept[1];
-        for (dim_t i = 0; i < outer.size; i++)
-            for (dim_t k = 0; k < inner.size; k++)
-                *y++ = code<T>(sum(x + i * outer.stride + k * inner.stride, 0));
+        loops::parallel_for(
+            outer.size * inner.size, element_count(dims_.window()), [&](dim_t begin, dim_t end) {
+                for (dim_t n = begin; n < end; n++)
+                    y[n] = code<T>(sum(x + n / inner.size * outer.stride + n % inner.size * inner.stride, 0));
+            });
     }
 
     template <typename T> std::int32_t sum(const T *x, std::size_t level) const {

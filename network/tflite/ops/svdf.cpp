@@ -2,6 +2,7 @@
 // them, and the history's product with its time weights, summed over `rank` neighbouring filters, is a unit of the
 // output.
 // SPDX-License-Identifier: Apache-2.0
+#include "loops/parallel.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 #include "network/tflite/ops/integers.hpp"
@@ -45,26 +46,30 @@ private:
     /// Drops the oldest element of each history and appends the newest, which is limited before its zero point is
     /// added: the sum wraps.
     void remember(const std::int32_t *products, T *state) const {
-        std::memmove(state, state + 1,
-                     sizeof(T) * static_cast<std::size_t>(p_.batch * p_.filters * p_.history - 1));
-        for (dim_t i = 0; i < p_.batch * p_.filters; i++)
-            state[(i + 1) * p_.history - 1] =
-                static_cast<T>(saturated<T>(scaled(products[i], p_.to_state)) + p_.state_zero_point);
+        loops::parallel_for(p_.batch * p_.filters, p_.history + 4, [=](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                T *const history = state + i * p_.history, *const newest = history + p_.history - 1;
+                std::memmove(history, history + 1, sizeof(T) * static_cast<std::size_t>(p_.history - 1));
+                *newest =
+                    static_cast<T>(saturated<T>(scaled(products[i], p_.to_state)) + p_.state_zero_point);
+            }
+        });
     }
 
     /// Sums wrap as 32-bit integers do.
     void write_outputs(const T *state, const T *time, const std::int32_t *bias, std::int8_t *dst) const {
         const dim_t units = p_.filters / p_.rank, span = p_.rank * p_.history;
-        for (dim_t b = 0; b < p_.batch; b++)
-            for (dim_t u = 0; u < units; u++) {
-                const T *history = state + (b * units + u) * span, *weights = time + u * span;
-                auto sum = static_cast<std::uint32_t>(bias ? bias[u] : 0);
+        loops::parallel_for(p_.batch * units, span, [=](dim_t begin, dim_t end) {
+            for (dim_t n = begin; n < end; n++) {
+                const T *history = state + n * span, *weights = time + n % units * span;
+                auto sum = static_cast<std::uint32_t>(bias ? bias[n % units] : 0);
                 for (dim_t i = 0; i < span; i++)
                     sum += static_cast<std::uint32_t>(weights[i] * (history[i] - p_.state_zero_point));
-                dst[b * units + u] = saturated<std::int8_t>(
+                dst[n] = saturated<std::int8_t>(
                     std::int64_t{scaled(static_cast<std::int32_t>(sum), p_.to_output)} +
                     p_.output_zero_point);
             }
+        });
     }
 
     const svdf p_;
