@@ -58,7 +58,7 @@ void plane_products::add_columns(dim_t src, dim_t dst, dim_t count) {
     }
 }
 
-dim_t plane_products::tiles() const {
+dim_t plane_products::tile_count() const {
     return (static_cast<dim_t>(columns.size()) + tile_vectors - 1) / tile_vectors;
 }
 
@@ -68,7 +68,7 @@ dim_t plane_products::grain() const {
     return std::max<dim_t>(worth * code_->width / 16 / std::max<dim_t>(of_tile, 1), 1);
 }
 
-void plane_products::run(const operands &o, dim_t begin, dim_t end) const {
+void plane_products::run_tiles(const operands &o, dim_t begin, dim_t end) const {
     const auto count = static_cast<dim_t>(columns.size());
     for (dim_t c = begin * tile_vectors; c < std::min(end * tile_vectors, count); c += tile_vectors)
         for (dim_t first = 0; first < inner;

@@ -3,8 +3,10 @@
 // Products of a matrix of weights and one whose rows lie in planes: channels of an image, or a channel as the taps of a window
 // see it. So nothing is packed, and results are planes, too.
 
+#include <algorithm>
 #include <vector>
 
+#include "octet/parallel_loop.hpp"
 #include "octet/types.hpp"
 
 namespace octet::loops {
@@ -31,19 +33,28 @@ struct plane_products {
 
     /// Appends `count` neighbouring columns, which may share a vector with those before.
     void add_columns(dim_t src, dim_t dst, dim_t count);
-    /// Columns are computed together in so many tiles.
-    dim_t tiles() const;
-    /// Products that are worth a thread's start, in tiles.
-    dim_t grain() const;
-
     struct operands {
         const float *weights, *source, *initial, *bias; ///< the last two may be null
         float *result;
     };
-    /// Tiles `begin` to `end` - 1.
-    void run(const operands &o, dim_t begin, dim_t end) const;
+    /// Products with operands_of(0) to operands_of(count - 1), on the threads of primitives.
+    template <typename Operands> void run_all(dim_t count, const Operands &operands_of) const {
+        const dim_t tiles = tile_count();
+        parallel_loop(count * tiles, grain(), [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin / tiles; i * tiles < end; i++)
+                run_tiles(operands_of(i), std::max<dim_t>(begin - i * tiles, 0),
+                          std::min(end - i * tiles, tiles));
+        });
+    }
 
 private:
+    /// Columns are computed together in so many tiles.
+    dim_t tile_count() const;
+    /// Products that are worth a thread's start, in tiles.
+    dim_t grain() const;
+    /// Tiles `begin` to `end` - 1.
+    void run_tiles(const operands &o, dim_t begin, dim_t end) const;
+
     const tile_code *code_;
 };
 

@@ -8,7 +8,6 @@
 #include "loops/plane_products.hpp"
 #include "loops/tests/every_form.hpp"
 #include "loops/vector_products.hpp"
-#include "octet/parallel_loop.hpp"
 #include "support/expect_same.hpp"
 
 namespace octet::tests {
@@ -32,9 +31,9 @@ TEST(PlaneProducts, SumUpBlocksWithFma) {
                     p.rows.push_back(k * columns);
                 p.add_columns(0, 0, columns);
                 floats result(at(outputs * columns));
-                parallel_loop(p.tiles(), 1, [&](dim_t begin, dim_t end) {
-                    p.run({weights.data(), source.data(), initial.data(), bias.data(), result.data()}, begin,
-                          end);
+                p.run_all(1, [&](dim_t) {
+                    return loops::plane_products::operands{weights.data(), source.data(), initial.data(),
+                                                           bias.data(), result.data()};
                 });
                 return result;
             });

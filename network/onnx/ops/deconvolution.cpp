@@ -8,13 +8,13 @@
 #include "loops/parallel.hpp"
 #include "loops/plane_products.hpp"
 #include "loops/vector_products.hpp"
+#include "loops/windows.hpp"
 #include "network/onnx/ops/float_conv.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/images.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
-#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
@@ -122,7 +122,7 @@ public:
 
     void run(const stream &s, const run_memory &m) const override {
         if (order_ == product_order::matrices)
-            multiply_planes(m);
+            products_.run_all(g_.parts(), [&](dim_t part) { return operands_of(m, part); });
         else
             multiply_vectors(m);
         add_up(m);
@@ -144,14 +144,6 @@ private:
                 m.at<float>(given_) + part * g_.columns() * g_.pixels()};
     }
 
-    void multiply_planes(const run_memory &m) const {
-        const dim_t tiles = products_.tiles();
-        parallel_loop(g_.parts() * tiles, products_.grain(), [&](dim_t begin, dim_t end) {
-            for (dim_t part = begin / tiles; part * tiles < end; part++)
-                products_.run(operands_of(m, part), std::max<dim_t>(begin - part * tiles, 0),
-                              std::min(end - part * tiles, tiles));
-        });
-    }
     void multiply_vectors(const run_memory &m) const {
         constexpr dim_t size =
             256; // results at a time, a multiple of those that multiply_column_by_transposed takes
@@ -172,9 +164,8 @@ private:
     }
 
     void add_up(const run_memory &m) const {
-        constexpr dim_t worth = 1 << 15; // additions
         const dim_t size = g_.image_size(), given = g_.taps() * g_.pixels();
-        parallel_loop(g_.parts() * g_.outputs, worth / (given + size) + 1, [&](dim_t begin, dim_t end) {
+        loops::parallel_for(g_.parts() * g_.outputs, given + size, [&](dim_t begin, dim_t end) {
             for (dim_t o = begin; o < end; o++) {
                 float *const y = m.at<float>(dst_) + o * size;
                 std::fill(y, y + size, 0.f);
@@ -191,9 +182,9 @@ private:
     /// A row of pixels at a time.
     void scatter(const float *from, float *y) const {
         const auto &a = g_.axes;
-        for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
+        loops::for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
             const std::pair<dim_t, dim_t> inside = a[2].inside(tap[2]);
-            for_positions(a[0].in, a[1].in, 1, [&](const dim_t *i) {
+            loops::for_positions(a[0].in, a[1].in, 1, [&](const dim_t *i) {
                 const dim_t z = a[0].place(i[0], tap[0]), h = a[1].place(i[1], tap[1]);
                 if (z >= 0 && h >= 0 && inside.first < inside.second)
                     add_row(from + inside.first, inside.second - inside.first,

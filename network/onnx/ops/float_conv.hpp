@@ -23,13 +23,4 @@ std::optional<buffer> bias_of_channels(const lowering &l, dim_t channels);
 /// As products of matrices for each group, channel by channel; images lie in planes.
 std::unique_ptr<step> convolution_of_planes(const lowering &l, const conv_sizes &s, const window_geometry &g);
 
-/// Calls work(position) for all positions of three axes, the last first.
-template <typename Work> void for_positions(dim_t z, dim_t y, dim_t w, const Work &work) {
-    dim_t at[3];
-    for (at[0] = 0; at[0] < z; at[0]++)
-        for (at[1] = 0; at[1] < y; at[1]++)
-            for (at[2] = 0; at[2] < w; at[2]++)
-                work(at);
-}
-
 } // namespace octet::model

@@ -7,30 +7,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loops/parallel.hpp"
 #include "loops/plane_products.hpp"
 #include "loops/vector_products.hpp"
+#include "loops/windows.hpp"
 #include "network/onnx/ops/float_conv.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/shapes/images.hpp"
-#include "octet/parallel_loop.hpp"
 
 namespace octet::model {
 namespace {
 
-/// Windows along one dimension. A padded line is divided into phases, each with every `stride`-th position.
-struct window_axis {
-    dim_t in = 1, out = 1, kernel = 1, stride = 1, step = 1, pad = 0;
-
-    dim_t position(dim_t o, dim_t tap) const { return o * stride + tap * step - pad; }
-    bool is_inside(dim_t position) const { return position >= 0 && position < in; }
-    /// Whether a window is the position with its number.
-    bool is_identity() const { return kernel == 1 && stride == 1 && pad == 0 && in == out; }
-    dim_t phases() const { return std::min(stride, (kernel - 1) * step + 1); }
-    dim_t phase_length() const { return out + (kernel - 1) * step / stride; }
-};
-
-/// Dimensions that an image lacks are 1.
-struct conv_windows {
+struct conv_windows : loops::window_axes {
     static constexpr dim_t pair_kernel = 7;
 
     conv_windows(const lowering &l, const window_geometry &g) {
@@ -49,85 +37,8 @@ struct conv_windows {
                     are_all(g.padding_r, pair_kernel / 2) && are_all(g.dilates, 0) && outputs() > 1;
     }
 
-    dim_t product(dim_t (*of)(const window_axis &)) const { return of(axes[0]) * of(axes[1]) * of(axes[2]); }
-    dim_t inputs() const {
-        return product([](const window_axis &a) { return a.in; });
-    }
-    dim_t outputs() const {
-        return product([](const window_axis &a) { return a.out; });
-    }
-
-    window_axis axes[3];
     bool are_rows;  ///< of a matrix: an image has one channel, and each window the whole width
     bool are_pairs; ///< of channels, for which ONNX Runtime has a loop
-};
-
-/// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside, and
-/// everywhere without a row. Returns the end of what is written.
-float *copy_row(const window_axis &a, const float *row, dim_t first, dim_t distance, dim_t count, float *to) {
-    const auto before = [&](dim_t position) { // how many lie before it
-        return first >= position ? 0 : std::min(count, (position - first + distance - 1) / distance);
-    };
-    const dim_t begin = row ? before(0) : count, end = row ? std::max(begin, before(a.in)) : count;
-    std::fill_n(to, begin, 0.f);
-    if (distance == 1)
-        std::copy_n(row + first + begin, end - begin, to + begin);
-    else
-        for (dim_t i = begin; i < end; i++)
-            to[i] = row[first + i * distance];
-    std::fill_n(to + end, count - end, 0.f);
-    return to + count;
-}
-
-/// The row of a channel at a position; null outside.
-const float *row_at(const window_axis *a, const float *channel, dim_t z, dim_t y) {
-    return a[0].is_inside(z) && a[1].is_inside(y) ? channel + (z * a[1].in + y) * a[2].in : nullptr;
-}
-
-/// Channels as windows see them: in phases, with padding, or as they are.
-class padded_channels {
-public:
-    explicit padded_channels(const conv_windows &w) : w_(w) {
-        const window_axis *const a = w_.axes;
-        is_copied_ = !a[0].is_identity() || !a[1].is_identity() || !a[2].is_identity();
-        for (int d = 0; d < 3; d++)
-            length_[d] = is_copied_ ? a[d].phase_length() : a[d].in;
-    }
-
-    bool is_copied() const { return is_copied_; }
-    dim_t size() const {
-        return w_.product([](const window_axis &a) { return a.phases(); }) * phase_size();
-    }
-    /// Where windows begin that follow each other along the last dimension.
-    dim_t row(dim_t z, dim_t y) const { return (z * length_[1] + y) * length_[2]; }
-    /// What a tap adds to it.
-    dim_t shift(const dim_t *tap) const {
-        dim_t phase = 0, place[3];
-        for (int d = 0; d < 3; d++) {
-            const window_axis &a = w_.axes[d];
-            phase = phase * a.phases() + tap[d] * a.step % a.stride;
-            place[d] = tap[d] * a.step / a.stride;
-        }
-        return phase * phase_size() + row(place[0], place[1]) + place[2];
-    }
-    void copy(const float *channel, float *to) const {
-        const window_axis *const a = w_.axes;
-        for_positions(a[0].phases(), a[1].phases(), a[2].phases(), [&](const dim_t *phase) {
-            for (dim_t z = 0; z < length_[0]; z++)
-                for (dim_t y = 0; y < length_[1]; y++)
-                    to = copy_row(
-                        a[2],
-                        row_at(a, channel, a[0].position(z, 0) + phase[0], a[1].position(y, 0) + phase[1]),
-                        phase[2] - a[2].pad, a[2].stride, length_[2], to);
-        });
-    }
-
-private:
-    dim_t phase_size() const { return length_[0] * length_[1] * length_[2]; }
-
-    conv_windows w_;
-    bool is_copied_;
-    dim_t length_[3];
 };
 
 /// What both kinds of steps read and write.
@@ -163,14 +74,14 @@ class products_step final : public plane_step {
 public:
     products_step(const lowering &l, const conv_sizes &s, const conv_windows &w)
         : plane_step(l, s, w), channels_(w) {
-        const window_axis *const a = w.axes;
+        const loops::window_axis *const a = w.axes;
         const dim_t pixels = w.outputs();
         products_.outputs = s.outputs;
         products_.inner = products_.weights_row = s.channels * s.taps;
         products_.block = float_reduction_block(products_.inner, pixels);
         products_.result_row = pixels;
         for (dim_t c = 0; c < s.channels; c++)
-            for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
+            loops::for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
                 products_.rows.push_back(c * channels_.size() + channels_.shift(tap));
             });
         if (!channels_.is_copied()) {
@@ -186,24 +97,19 @@ public:
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        constexpr dim_t worth = 1 << 16; // elements that are copied in some 10 us
         const float *source = m.at<float>(src_);
         if (copies_) {
             const float *const images = source;
             float *const copies = m.at<float>(*copies_);
             const dim_t size = channels_.size();
-            parallel_loop(group_count() * sizes_.channels, worth / size + 1, [&](dim_t begin, dim_t end) {
+            loops::parallel_for(group_count() * sizes_.channels, size, [&](dim_t begin, dim_t end) {
                 for (dim_t c = begin; c < end; c++)
                     channels_.copy(images + c * windows_.inputs(), copies + c * size);
             });
             source = copies;
         }
-        const dim_t tiles = products_.tiles();
-        parallel_loop(group_count() * tiles, products_.grain(), [&](dim_t begin, dim_t end) {
-            for (dim_t group = begin / tiles; group * tiles < end; group++)
-                products_.run(operands_of(m, group, source + group * sizes_.channels * channels_.size()),
-                              std::max<dim_t>(begin - group * tiles, 0),
-                              std::min(end - group * tiles, tiles));
+        products_.run_all(group_count(), [&](dim_t group) {
+            return operands_of(m, group, source + group * sizes_.channels * channels_.size());
         });
         run_followers(s, m);
     }
@@ -215,35 +121,10 @@ private:
                std::to_string(products_.block);
     }
 
-    padded_channels channels_;
+    loops::padded_channels channels_;
     loops::plane_products products_;
     std::optional<buffer> copies_;
 };
-
-/// A window of a channel that becomes two. Inside the image products of a column are one sum, at its edge all
-/// are, behind z.
-float sum_of_window(const window_axis *a, const float *channel, const dim_t *o, const float *weights,
-                    float z) {
-    constexpr dim_t size = conv_windows::pair_kernel;
-    const auto is_whole = [&](const window_axis &d, dim_t i) {
-        return d.is_inside(d.position(i, 0)) && d.is_inside(d.position(i, size - 1));
-    };
-    const bool has_lanes = is_whole(a[1], o[1]) && is_whole(a[2], o[2]);
-    float lanes[size + 1] = {has_lanes ? 0.f : z};
-    for_positions(1, size, size, [&](const dim_t *tap) {
-        const float *const row = row_at(a, channel, 0, a[1].position(o[1], tap[1]));
-        const dim_t column = a[2].position(o[2], tap[2]);
-        float &lane = lanes[has_lanes ? tap[2] : 0];
-        if (row && a[2].is_inside(column))
-            lane = std::fma(row[column], weights[tap[1] * size + tap[2]], lane);
-    });
-    if (!has_lanes)
-        return lanes[0];
-    for (dim_t distance = 4; distance > 0; distance /= 2)
-        for (dim_t i = 0; i < distance; i++)
-            lanes[i] += lanes[i + distance];
-    return lanes[0] + z;
-}
 
 /// Groups that give one channel each, a row of weights times a matrix with a row for each tap, or images of
 /// one pixel, the weights times a column of taps. Threads divide the results of all groups; of the matrix,
@@ -252,34 +133,34 @@ class vectors_step final : public plane_step {
 public:
     vectors_step(const lowering &l, const conv_sizes &s, const conv_windows &w)
         : plane_step(l, s, w), inner_(s.channels * s.taps), results_(s.outputs * w.outputs()) {
-        const window_axis *const a = w.axes;
-        const bool is_image = std::all_of(
-            a, a + 3, [](const window_axis &d) { return d.kernel == d.in && d.pad == 0 && d.step == 1; });
+        const loops::window_axis *const a = w.axes;
+        const bool is_image = std::all_of(a, a + 3, [](const loops::window_axis &d) {
+            return d.kernel == d.in && d.pad == 0 && d.step == 1;
+        });
         if (has_columns() && !is_image)
             columns_ = l.scratch(memory::desc({group_count() * inner_}, data_type::f32, format_tag::a));
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        constexpr dim_t worth = 1 << 14; // products
         const dim_t parts = (results_ + part - 1) / part, size = sizes_.channels * windows_.inputs();
         const float *sources = m.at<float>(src_);
         if (columns_) {
             float *const columns = m.at<float>(*columns_);
-            parallel_loop(group_count(), worth / inner_ + 1, [&](dim_t begin, dim_t end) {
+            loops::parallel_for(group_count(), inner_ * 2, [&](dim_t begin, dim_t end) {
                 for (dim_t g = begin; g < end; g++)
-                    gather(sources + g * size, 0, inner_, 0, 1, columns + g * inner_);
+                    loops::gather_taps(windows_, sources + g * size, 0, inner_, 0, 1, columns + g * inner_);
             });
             sources = columns;
         }
         const dim_t source_size = columns_ ? inner_ : size;
-        parallel_loop(group_count() * parts, worth / (inner_ * std::min(part, results_)) + 1,
-                      [&](dim_t begin, dim_t end) {
-                          for (dim_t i = begin; i < end; i++) {
-                              const dim_t group = i / parts, first = i % parts * part;
-                              convolve(operands_of(m, group, sources + group * source_size), first,
-                                       std::min(part, results_ - first));
-                          }
-                      });
+        loops::parallel_for(group_count() * parts, inner_ * std::min(part, results_) * 2,
+                            [&](dim_t begin, dim_t end) {
+                                for (dim_t i = begin; i < end; i++) {
+                                    const dim_t group = i / parts, first = i % parts * part;
+                                    convolve(operands_of(m, group, sources + group * source_size), first,
+                                             std::min(part, results_ - first));
+                                }
+                            });
         run_followers(s, m);
     }
 
@@ -324,40 +205,8 @@ private:
         const dim_t rows = room / count / 4 * 4;
         for (dim_t k = 0; k < inner_; k += rows) {
             const dim_t n = std::min(rows, inner_ - k);
-            gather(o.source, k, n, first, count, taps);
+            loops::gather_taps(windows_, o.source, k, n, first, count, taps);
             loops::multiply_row(o.weights + k, taps, count, n, y, count, k == 0 && !summand_);
-        }
-    }
-
-    /// What `count` taps from number `tap` on meet in `pixels` windows from number `first` on.
-    void gather(const float *source, dim_t tap, dim_t count, dim_t first, dim_t pixels, float *to) const {
-        const window_axis *const a = windows_.axes;
-        const float *channel = source + tap / sizes_.taps * windows_.inputs();
-        dim_t column = tap % a[2].kernel, row = tap / a[2].kernel % a[1].kernel,
-              plane = tap % sizes_.taps / (a[1].kernel * a[2].kernel);
-        const dim_t first_x = first % a[2].out, first_y = first / a[2].out % a[1].out,
-                    first_z = first / (a[1].out * a[2].out);
-        for (; count > 0; count--) {
-            dim_t x = first_x, y = first_y, z = first_z;
-            for (dim_t left = pixels, n = 0; left > 0; left -= n, x = 0) {
-                n = std::min(a[2].out - x, left);
-                to = copy_row(a[2], row_at(a, channel, a[0].position(z, plane), a[1].position(y, row)),
-                              a[2].position(x, column), a[2].stride, n, to);
-                if (++y == a[1].out) {
-                    y = 0;
-                    z++;
-                }
-            }
-            if (++column < a[2].kernel)
-                continue;
-            column = 0;
-            if (++row < a[1].kernel)
-                continue;
-            row = 0;
-            if (++plane == a[0].kernel) {
-                plane = 0;
-                channel += windows_.inputs();
-            }
         }
     }
 
@@ -383,9 +232,8 @@ public:
     pairs_step(const lowering &l, const conv_sizes &s, const conv_windows &w) : plane_step(l, s, w) {}
 
     void run(const stream &s, const run_memory &m) const override {
-        constexpr dim_t worth = 1 << 14; // products
         const dim_t results = group_count() * sizes_.outputs, pixels = windows_.outputs();
-        parallel_loop(results, worth / (sizes_.taps * pixels) + 1, [&](dim_t begin, dim_t end) {
+        loops::parallel_for(results, sizes_.taps * pixels * 2, [&](dim_t begin, dim_t end) {
             for (dim_t i = begin; i < end; i++) {
                 const dim_t group = i / sizes_.outputs;
                 convolve(operands_of(m, group, m.at<float>(src_) + group * windows_.inputs()),
@@ -401,13 +249,13 @@ private:
     }
 
     void convolve(const loops::plane_products::operands &o, dim_t output) const {
-        const window_axis *const a = windows_.axes;
+        const loops::window_axis *const a = windows_.axes;
         const dim_t place = output * windows_.outputs();
         const float *initial = o.initial + (o.initial ? place : 0);
         float *sums = o.result + place;
-        for_positions(1, a[1].out, a[2].out, [&](const dim_t *at) {
-            const float sum =
-                sum_of_window(a, o.source, at, o.weights + output * sizes_.taps, initial ? *initial++ : 0.f);
+        loops::for_positions(1, a[1].out, a[2].out, [&](const dim_t *at) {
+            const float sum = loops::sum_of_pair_window(
+                windows_, o.source, at, o.weights + output * sizes_.taps, initial ? *initial++ : 0.f);
             *sums++ = o.bias ? sum + o.bias[output] : sum;
         });
     }
