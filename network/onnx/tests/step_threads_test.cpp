@@ -342,6 +342,9 @@ TEST_P(StepThreads, GiveTheSameBytes) {
         EXPECT_GT(pool.divided, 0) << "the step runs on one thread";
         EXPECT_EQ(run_on(small, &unused), small_alone) << threads << " threads, small";
         EXPECT_EQ(unused.divided, 0) << "a small step is divided";
+        set_num_threads(threads);
+        EXPECT_EQ(run_on(node, nullptr), alone) << threads << " threads of the library's";
+        set_num_threads(1);
     }
     set_num_threads(0);
 }
