@@ -1,6 +1,8 @@
 // Steps that are loops: the same bytes on one, two and many threads. A pool runs the ranges of each loop one after the other, the
 // last one first, so that a range which needs what another one writes is found, whatever machine runs the test.
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "network/tests/one_node.hpp"
 
 namespace octet::tests {
@@ -333,20 +335,19 @@ one_node made(const kind &k, dim_t n) {
 class StepThreads : public testing::TestWithParam<kind> {};
 
 TEST_P(StepThreads, GiveTheSameBytes) {
-    set_num_threads(1);
+    std::optional<num_threads_scope> scope(1);
     const one_node node = made(GetParam(), 100), small = made(GetParam(), 2);
     const std::vector<std::uint8_t> alone = run_on(node, nullptr), small_alone = run_on(small, nullptr);
     for (const int threads : {2, 3, 16}) {
+        scope.emplace(1);
         backward_pool pool{threads}, unused{threads};
         EXPECT_EQ(run_on(node, &pool), alone) << threads << " threads";
         EXPECT_GT(pool.divided, 0) << "the step runs on one thread";
         EXPECT_EQ(run_on(small, &unused), small_alone) << threads << " threads, small";
         EXPECT_EQ(unused.divided, 0) << "a small step is divided";
-        set_num_threads(threads);
+        scope.emplace(threads);
         EXPECT_EQ(run_on(node, nullptr), alone) << threads << " threads of the library's";
-        set_num_threads(1);
     }
-    set_num_threads(0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, StepThreads, testing::ValuesIn(kinds), [](const auto &kind) {
