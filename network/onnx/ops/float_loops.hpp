@@ -2,22 +2,16 @@
 
 // Float operators whose bits no primitive has, in plain loops.
 
-#include <algorithm>
-#include <string>
-
+#include "loops/reductions.hpp"
 #include "network/onnx/ops/operators.hpp"
 
 namespace octet::model {
 
-/// What is reduced. Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
-struct reduction_form {
-    std::string kinds;
-    memory::dims sizes;
-};
 /// The input's dimensions with 1 where the node reduces them, as inferred; none where nothing is.
 inline memory::dims reduced_shape(const lowering &l) { return l.marks().reduced.value_or(memory::dims()); }
-/// The form of a node with its axes; refuses one whose `reduced_shape` is another.
-reduction_form reduction_form_of(const lowering &l, data_type type);
+/// How a node reduces input 0; refuses one whose `reduced_shape` is not that of its axes.
+loops::reduction reduction_of(const lowering &l, data_type type);
+std::string explain_reduction(const buffer &src);
 
 /// Operators that are a function of single floats: null where it is not one of those here.
 std::unique_ptr<step> make_function_loop(const lowering &l);

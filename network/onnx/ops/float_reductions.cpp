@@ -3,12 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
-#include "loops/kept_walk.hpp"
 #include "loops/normalization.hpp"
-#include "loops/rows.hpp"
 #include "loops/softmax.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
@@ -174,156 +171,37 @@ private:
     exponentials powers_;
 };
 
-/// How a reduction begins, takes in an element, and ends.
-struct reduced_sum {
-    static constexpr float start = 0.f;
-    static float term(float x) { return x; }
-    static float join(float a, float b) { return a + b; }
-    static float finish(float y) { return y; }
-};
-struct reduced_magnitudes : reduced_sum {
-    static float term(float x) { return std::abs(x); }
-};
-struct reduced_squares : reduced_sum {
-    static float term(float x) { return x * x; }
-};
-struct reduced_norm : reduced_squares {
-    static float finish(float y) { return std::sqrt(y); }
-};
-struct reduced_logarithm : reduced_sum {
-    static float finish(float y) { return std::log(y); }
-};
-struct reduced_product : reduced_sum {
-    static constexpr float start = 1.f;
-    static float join(float a, float b) { return a * b; }
-};
-
-/// A tensor whose elements are taken in to the results that they belong to.
-struct reduced_tensor {
-    buffer src, dst;
-    memory::dims dims;
-    loops::kept_walk walk;
-    dim_t count;   ///< of results
-    bool is_whole; ///< all dimensions are reduced
-    bool are_rows; ///< the last ones are, others are kept
-
-    /// Calls f(result, element), for each result in the order of memory.
-    template <typename F> void for_each(const run_memory &m, dim_t work, const F &f) const {
-        const float *const x = m.at<float>(src);
-        const dim_t step = walk.result_step();
-        walk.for_each_row(work, [&](dim_t element, dim_t result, dim_t n) {
-            for (dim_t k = 0; k < n; k++)
-                f(result + k * step, x[element + k]);
-        });
-    }
-    /// Calls f(result) for each.
-    template <typename F> void for_results(dim_t work, const F &f) const {
-        loops::parallel_for(count, work, [&](dim_t begin, dim_t end) {
-            for (dim_t i = begin; i < end; i++)
-                f(i);
-        });
-    }
-    std::string explain() const { return "a plain loop over " + to_text(dims) + " elements"; }
-};
-
-constexpr dim_t work_of_function = 16; ///< of the C library, in additions
-
-reduced_tensor reduced_input(const lowering &l) {
-    const reduction_form form = reduction_form_of(l, data_type::f32);
-    memory::dims dims = l.input(0).dims, strides = broadcast_strides(reduced_shape(l), dims);
-    if (dims.empty())
-        dims = strides = {1};
-    return {l.input_buffer(0), l.output_buffer(), dims, {dims, strides}, element_count(l.output().dims),
-            form.kinds == "r", form.kinds == "kr"};
-}
-
-/// Each result takes in its elements in the order of memory, but that of all dimensions.
-template <typename F> class fold_step final : public loop_step {
+class fold_step final : public loop_step {
 public:
-    explicit fold_step(reduced_tensor t) : t_(std::move(t)) {}
+    fold_step(const lowering &l, loops::fold f)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), reduction_(reduction_of(l, data_type::f32)),
+          fold_(f) {}
 
     void run(const stream &, const run_memory &m) const override {
-        float *y = m.at<float>(t_.dst);
-        if (t_.is_whole) {
-            const float *x = m.at<float>(t_.src);
-            *y = F::finish(loops::fold_row(
-                element_count(t_.dims), 0, [&](dim_t k) { return F::term(x[k]); }, F::join));
-            return;
-        }
-        if (t_.are_rows) {
-            reduce_rows(m.at<float>(t_.src), y);
-            return;
-        }
-        std::fill_n(y, t_.count, F::start);
-        t_.for_each(m, 2, [=](dim_t i, float x) { y[i] = F::join(y[i], F::term(x)); });
-        t_.for_results(work_of_function, [=](dim_t i) { y[i] = F::finish(y[i]); });
+        loops::reduce_by_fold(reduction_, fold_, m.at<float>(src_), m.at<float>(dst_));
     }
-    std::string explain() const override { return t_.explain(); }
+    std::string explain() const override { return explain_reduction(src_); }
 
 private:
-    void reduce_rows(const float *x, float *y) const {
-        const dim_t n = element_count(t_.dims) / t_.count;
-        loops::parallel_for(t_.count, n, [=](dim_t begin, dim_t end) {
-            dim_t r = begin;
-            for (; r + 8 <= end; r += 8) // whose results do not wait for each other
-                reduce<8>(x + r * n, n, y + r);
-            for (; r < end; r++)
-                reduce<1>(x + r * n, n, y + r);
-        });
-    }
-    template <int count> static void reduce(const float *x, dim_t n, float *y) {
-        float results[count];
-        std::fill_n(results, count, F::start);
-        for (dim_t k = 0; k < n; k++)
-            for (int r = 0; r < count; r++)
-                results[r] = F::join(results[r], F::term(x[r * n + k]));
-        for (int r = 0; r < count; r++)
-            y[r] = F::finish(results[r]);
-    }
-
-    reduced_tensor t_;
+    buffer src_, dst_;
+    loops::reduction reduction_;
+    loops::fold fold_;
 };
 
-/// The logarithm of a sum of exponentials, less the largest finite element before. If the first element is infinite, 0 counts as
-/// one; where all dimensions are reduced, a largest element that is infinite is the result.
 class log_sum_exp_step final : public loop_step {
 public:
-    log_sum_exp_step(const lowering &l, reduced_tensor t)
-        : t_(std::move(t)), largest_(l.scratch(memory::desc({t_.count}, data_type::f32, format_tag::x))) {}
+    explicit log_sum_exp_step(const lowering &l)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), reduction_(reduction_of(l, data_type::f32)),
+          largest_(l.scratch(memory::desc({reduction_.count}, data_type::f32, format_tag::x))) {}
 
     void run(const stream &, const run_memory &m) const override {
-        constexpr float infinity = std::numeric_limits<float>::infinity();
-        float *y = m.at<float>(t_.dst), *largest = m.at<float>(largest_);
-        if (t_.is_whole) {
-            const float *x = m.at<float>(t_.src);
-            *largest = loops::fold_row(
-                element_count(t_.dims), 0, [&](dim_t k) { return x[k]; },
-                [](float a, float b) { return b > a ? b : a; });
-            if (std::isinf(*largest)) {
-                *y = *largest;
-                return;
-            }
-        } else {
-            std::fill_n(y, t_.count, 0.f); // 1 where an element has been there
-            t_.for_each(m, 4, [=](dim_t i, float x) {
-                if (y[i] == 0.f)
-                    largest[i] = std::isinf(x) ? 0.f : x;
-                else if (!std::isinf(x) && !std::isnan(x))
-                    largest[i] = x < largest[i] ? largest[i] : x;
-                y[i] = 1.f;
-            });
-        }
-        std::fill_n(y, t_.count, 0.f);
-        t_.for_each(m, work_of_function, [=](dim_t i, float x) {
-            if (x != -infinity)
-                y[i] += std::exp(x - largest[i]);
-        });
-        t_.for_results(work_of_function, [=](dim_t i) { y[i] = std::log(y[i]) + largest[i]; });
+        loops::reduce_by_log_sum_exp(reduction_, m.at<float>(src_), m.at<float>(dst_), m.at<float>(largest_));
     }
-    std::string explain() const override { return t_.explain(); }
+    std::string explain() const override { return explain_reduction(src_); }
 
 private:
-    reduced_tensor t_;
+    buffer src_, dst_;
+    loops::reduction reduction_;
     buffer largest_;
 };
 
@@ -377,13 +255,11 @@ std::unique_ptr<step> lower_exponentials(const lowering &l) {
     return std::make_unique<exponentials_step>(l, rows);
 }
 
-template <typename F> std::unique_ptr<step> lower_fold(const lowering &l) {
-    return std::make_unique<fold_step<F>>(reduced_input(l));
+template <loops::fold f> std::unique_ptr<step> lower_fold(const lowering &l) {
+    return std::make_unique<fold_step>(l, f);
 }
 
-std::unique_ptr<step> lower_log_sum_exp(const lowering &l) {
-    return std::make_unique<log_sum_exp_step>(l, reduced_input(l));
-}
+std::unique_ptr<step> lower_log_sum_exp(const lowering &l) { return std::make_unique<log_sum_exp_step>(l); }
 
 using namespace row_words;
 
@@ -397,14 +273,16 @@ constexpr row onnx_float_reductions_rows[] = {
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last)
         .transposed(passing_kind::softmax),
-    reduction_row("ReduceL1", lower_fold<reduced_magnitudes>).transposed(passing_kind::reduction),
-    reduction_row("ReduceL2", lower_fold<reduced_norm>)
+    reduction_row("ReduceL1", lower_fold<loops::fold::sum_of_magnitudes>).transposed(passing_kind::reduction),
+    reduction_row("ReduceL2", lower_fold<loops::fold::root_of_squares>)
         .transposed(passing_kind::reduction)
         .assumes("keepdims", std::int64_t{1}),
-    reduction_row("ReduceLogSum", lower_fold<reduced_logarithm>).transposed(passing_kind::reduction),
+    reduction_row("ReduceLogSum", lower_fold<loops::fold::logarithm_of_sum>)
+        .transposed(passing_kind::reduction),
     reduction_row("ReduceLogSumExp", lower_log_sum_exp).transposed(passing_kind::reduction),
-    reduction_row("ReduceProd", lower_fold<reduced_product>).transposed(passing_kind::reduction),
-    reduction_row("ReduceSumSquare", lower_fold<reduced_squares>).transposed(passing_kind::reduction),
+    reduction_row("ReduceProd", lower_fold<loops::fold::product>).transposed(passing_kind::reduction),
+    reduction_row("ReduceSumSquare", lower_fold<loops::fold::sum_of_squares>)
+        .transposed(passing_kind::reduction),
 };
 
 } // namespace
