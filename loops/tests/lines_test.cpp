@@ -9,6 +9,7 @@
 #include "loops/extremes.hpp"
 #include "loops/kept_walk.hpp"
 #include "loops/normalization.hpp"
+#include "loops/reductions.hpp"
 #include "loops/resize.hpp"
 #include "loops/tests/every_form.hpp"
 #include "loops/top_k.hpp"
@@ -143,6 +144,54 @@ TEST(KeptWalk, TakesElementsOfAResultInOrder) {
             wanted[at(result)] = (wanted[at(result)] * 31 + e) % 1000003;
         }
         EXPECT_EQ(got, wanted) << count << " elements";
+    }
+}
+
+/// All dimensions but a row of lanes: results take elements in the order of memory, from the first on.
+TEST(Reductions, FoldInTheOrderOfMemory) {
+    const std::vector<dim_t> dims = {6, 5, 40, 30};
+    for (const unsigned mask : {1u, 2u, 3u, 4u, 5u, 9u, 10u, 12u, 14u}) {
+        std::vector<bool> is_reduced(dims.size());
+        std::vector<dim_t> strides(dims.size());
+        dim_t results = 1, elements = 1;
+        for (std::size_t d = dims.size(); d-- > 0; elements *= dims[d]) {
+            is_reduced[d] = (mask >> d & 1) != 0;
+            strides[d] = is_reduced[d] ? 0 : results;
+            results *= is_reduced[d] ? 1 : dims[d];
+        }
+        const loops::reduction r = {
+            loops::reduction_form_of(dims, is_reduced), {dims, strides}, elements, results};
+        const floats x = numbers(elements, 2.f);
+        floats squares(at(results)), largest(at(results), -3.f);
+        std::vector<double> totals(at(results));
+        for (dim_t e = 0; e < elements; e++) {
+            dim_t to = 0, left = e;
+            for (std::size_t d = dims.size(); d-- > 0; left /= dims[d])
+                to += left % dims[d] * strides[d];
+            squares[at(to)] += x[at(e)] * x[at(e)];
+            totals[at(to)] += static_cast<double>(x[at(e)]);
+            largest[at(to)] = std::max(largest[at(to)], x[at(e)]);
+        }
+        const floats got = same_everywhere([&] {
+            floats y(at(2 * results));
+            std::vector<std::uint8_t> has_begun(at(results));
+            loops::reduce_by_fold(r, loops::fold::sum_of_squares, x.data(), y.data());
+            loops::reduce_to_extremes(r, true, x.data(), y.data() + results, has_begun.data());
+            return y;
+        });
+        for (dim_t i = 0; i < results; i++) {
+            test::expect_same(got[at(i)], squares[at(i)], r.form.kinds, ", result ", i);
+            test::expect_same(got[at(results + i)], largest[at(i)], r.form.kinds, ", maximum ", i);
+        }
+        const floats means = same_everywhere([&] {
+            floats y(at(results));
+            loops::reduce_by_sums(r, true, x.data(), y.data());
+            return y;
+        });
+        for (std::size_t i = 0; i < means.size(); i++)
+            EXPECT_NEAR(static_cast<double>(means[i]),
+                        totals[i] * static_cast<double>(results) / static_cast<double>(elements), 1e-5)
+                << r.form.kinds;
     }
 }
 

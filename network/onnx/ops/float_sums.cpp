@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "loops/parallel.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
