@@ -3,7 +3,7 @@
 // ONNX Runtime's C interface as this library uses it: tables of functions that only grow, so that a function
 // is a position with a signature. None of ONNX Runtime's headers is needed. Positions and signatures are
 // those of the public header's tables, and each function has been called in ONNX Runtime 1.30.0 with an
-// answer that was checked (tests/interop/onnxruntime).
+// answer that was checked (interop/onnxruntime/tests).
 
 #include <cstddef>
 #include <cstdint>

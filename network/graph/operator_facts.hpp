@@ -115,8 +115,8 @@ struct scaled_operands {
     std::size_t first = 0, count = 0, dst_scale = none;
 };
 
-/// What an ONNX operator makes of an INT64 at the ends of 32 bits, which may have been beyond them (onnx/wide_integers.cpp): a
-/// wrong result, one that may have been beyond them as well, or the right one.
+/// What an ONNX operator makes of an INT64 at the ends of 32 bits, which may have been beyond them
+/// (onnx/completion/wide_integers.cpp): a wrong result, one that may have been beyond them as well, or the right one.
 enum class integer_use { computes, passes_on, compares };
 
 /// How an ONNX operator treats integers, of which a network keeps 32 bits.

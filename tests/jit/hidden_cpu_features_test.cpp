@@ -1,4 +1,4 @@
-// CPUID as a program sees it when features are hidden from it (tests/onnxruntime/levels.cjs): its words, and
+// CPUID as a program sees it when features are hidden from it (network/onnx/tests/onnxruntime/levels.cjs): its words, and
 // the instruction as a signal's handler executes it. No signal comes here.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>

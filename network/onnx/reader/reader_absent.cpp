@@ -1,4 +1,4 @@
-// In place of onnx/reader.cpp where the ONNX packages are missing.
+// In place of onnx/reader/reader.cpp where the ONNX packages are missing.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph.hpp"
 

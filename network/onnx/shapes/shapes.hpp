@@ -16,7 +16,7 @@ void conv_transpose(node_shapes &n);
 void pooling(node_shapes &n);
 void global_pooling(node_shapes &n);
 
-// ---- Matrix products, element by element (onnx_products.cpp)
+// ---- Matrix products, element by element (products.cpp)
 
 void qlinear_matmul(node_shapes &n);
 void matmul_integer(node_shapes &n);

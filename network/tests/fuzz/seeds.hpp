@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Files that fuzzing begins with: honest ones, and such as only a liar writes. `fuzz_corpus` puts them into a
-// directory, tests/model/fuzz_test.cpp runs and mutates them.
+// directory, network/tests/fuzz_test.cpp runs and mutates them.
 
 #include <cstdint>
 #include <string>
