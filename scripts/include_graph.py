@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who includes whom: include_graph.py [--source DIRECTORY]
 
-A module for scripts/figures.py, and a check for tests/layering_test.sh: run as a program it prints rings of
-units and of folders in the product, and files outside jit/ that are compiled with Xbyak, and fails if there
-are any. A unit is a header with the file that implements it; a ring is a set of units (or folders) of which
+A module for scripts/figures.py and tests/layering_test.py: run as a program it prints rings of units and of
+folders in the product, rings of Python's modules, and files outside jit/ that are compiled with Xbyak, and
+fails if there are any. A unit is a header with the file that implements it; a ring is a set of units (or folders) of which
 each includes, over others of them, every other one.
 """
 
 import argparse
+import ast
 import os
 import re
 import sys
@@ -69,6 +70,41 @@ class Tree:
         return {node: targets - {node} for node, targets in edges.items()}
 
 
+class Modules:
+    """The modules of the Python package: which of them each imports, also within functions (`includes`, by path), and
+    the names of modules of others (`foreign`). The compiled module has no file here."""
+
+    def __init__(self, root, package="interop/python/octet"):
+        self.includes, self.foreign = {}, {}
+        paths = {}
+        for where, _, names in os.walk(os.path.join(root, package)):
+            for name in (name for name in names if name.endswith(".py")):
+                path = os.path.relpath(os.path.join(where, name), root)
+                paths[os.path.relpath(path, os.path.dirname(package))[:-3].removesuffix("/__init__").replace("/", ".")] = path
+        for module, path in paths.items():
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                wanted = set(self._imported(module, path, ast.parse(file.read()), paths))
+            self.includes[path] = sorted(paths[name] for name in wanted if name in paths)
+            self.foreign[path] = sorted(name for name in wanted if name not in paths and not name.startswith("octet."))
+
+    @staticmethod
+    def _imported(module, path, tree, paths):
+        package = module if path.endswith("/__init__.py") else module.rpartition(".")[0]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+                name = ".".join(part for part in (above, node.module) if part)
+                for alias in node.names:
+                    inner = f"{name}.{alias.name}"
+                    yield inner if inner in paths or name == "octet" else name
+
+    def graph(self):
+        """{module's file: files that it imports}."""
+        return {path: set(names) - {path} for path, names in self.includes.items()}
+
+
 def unit(path):
     """"cpu/dot/plan" of cpu/dot/plan.hpp and cpu/dot/plan.cpp."""
     return re.sub(r"\.(hpp|cpp|inl)$", "", path)
@@ -108,10 +144,12 @@ def with_xbyak(tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--source", default=os.path.join(os.path.dirname(__file__), ".."))
-    tree = Tree(parser.parse_args().source)
+    root = parser.parse_args().source
+    tree = Tree(root)
     sys.setrecursionlimit(10000)
     complaints = [f"units include each other in a ring: {' '.join(r)}" for r in rings(tree.graph(unit))]
     complaints += [f"folders include each other in a ring: {' '.join(r)}" for r in rings(tree.graph(os.path.dirname))]
+    complaints += [f"modules import each other in a ring: {' '.join(r)}" for r in rings(Modules(root).graph())]
     complaints += [f"Xbyak belongs to jit/, and is compiled with {path}" for path in with_xbyak(tree)]
     print("\n".join(complaints), end="\n" if complaints else "")
     return 1 if complaints else 0

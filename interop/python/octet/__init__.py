@@ -28,12 +28,13 @@ from .arguments import Weights
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules, quantize_multiplier, rules
 from .matching import Excluded, Match, match
-from .network import Network, Node, Tensor, profiles, refused_nodes, supported_operators
+from .network import Network, explain, profile, profiles, refused_nodes, supported_operators
+from .nodes import Node, Tensor
 from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary, concat, conv1d, conv2d,
                          conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, dequantize, eltwise,
                          layer_norm, linear, matmul, max_pool1d, max_pool2d, max_pool3d, prelu, quantize,
                          reduce, requantize, resize, softmax, sum)
-from .profiling import Profile, explain, profile
+from .profiling import Profile
 from .settings import available_isas, effective_isa, get_num_threads, set_max_cpu_isa, set_num_threads, set_verbose
 
 __all__ = [

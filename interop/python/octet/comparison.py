@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arguments import real, text
-from .drawing import histogram_svg, html_page, pyplot
-from .network import Network, Tensor, html_table, need_network
+from .drawing import histogram_svg, html_page, html_table, pyplot
+from .network import Network, need_network
+from .nodes import Tensor
 
 Array = np.ndarray[Any, Any]
 

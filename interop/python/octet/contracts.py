@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from . import _octet
 from .arguments import real as number, several, text
-from .drawing import html_page, pyplot
-from .network import Model, Network, html_table, progress_bar
+from .drawing import html_page, html_table, pyplot
+from .network import Model, Network
+from .progress import progress_bar
 
 
 def rules() -> List[str]:

@@ -18,7 +18,8 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 from distributed import Client, LocalCluster, WorkerPlugin, as_completed, get_worker
 
-from .network import Network, progress_bar
+from .network import Network
+from .progress import progress_bar
 
 __all__ = ["score"]
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures: a network's graph as SVG, plots of differences with matplotlib."""
+"""Pictures and tables: a network's graph as SVG, plots of differences with matplotlib."""
 
 from __future__ import annotations
 
 import html
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
-from .network import Node
+from .nodes import Node
 
 _BOX, _GAP, _ROW, _HEIGHT = 190, 24, 74, 46  # width of a box, space beside it, from row to row, height of a box
 
@@ -19,6 +19,13 @@ def pyplot() -> Any:
         raise ImportError("plots need matplotlib, which is not installed (Debian: python3-matplotlib, pip: "
                           "matplotlib)") from e
     return plt
+
+
+def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
+    """A table for notebooks and reports."""
+    def line(cells: Sequence[Any], kind: str) -> str:
+        return "<tr>" + "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in cells) + "</tr>"
+    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
 def html_page(title: str, body: str) -> str:

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import errno
-import html
 import os
-from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol,
-                    Sequence, Tuple, Union)
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _octet
 from .arguments import flag, integer, several, text
-
-if TYPE_CHECKING:
-    from .profiling import Profile
+from .drawing import html_table
+from .nodes import Node, Tensor
+from .profiling import Profile
+from .progress import progress_bar
 
 
 class SerializesItself(Protocol):
@@ -40,44 +39,6 @@ def supported_operators(framework: str) -> List[str]:
     - framework: "tflite" or "onnx"
     """
     return _octet.supported_operators(text("framework", framework))
-
-
-class Tensor(NamedTuple):
-    """An input or output: real = scale * (value - zero_point) where it holds quantized values, else `scale` is None.
-
-    `axes` has the name of each axis that the model leaves open, so that calls choose its size, and None for the others. In `shape` an
-    open axis has the size in use: for the first axis 1 until another one is chosen, for others -1 until then. `dtype` is None for an
-    output whose type follows from sizes that are not chosen yet.
-    """
-
-    name: str
-    shape: Tuple[int, ...]
-    dtype: Optional[np.dtype[Any]]
-    scale: Optional[float]
-    zero_point: Optional[int]
-    axes: Tuple[Optional[str], ...] = ()
-
-    def __repr__(self) -> str:
-        axes = f", axes={self.axes}" if any(self.axes) else ""
-        codes = "" if self.scale is None else f", scale={self.scale:.6g}, zero_point={self.zero_point}"
-        return f"Tensor({self.name!r}, shape={self.shape}{axes}, dtype={self.dtype}{codes})"
-
-    @property
-    def _sizes(self) -> str:
-        """Sizes as a text, of open axes their names."""
-        return "×".join(name or str(size) for name, size in zip(self.axes, self.shape))
-
-
-class Node(NamedTuple):
-    """An operator as it runs: `op` lists those that were fused, `number` is that of the first in the file."""
-
-    number: int
-    op: str
-    inputs: List[str]
-    outputs: List[str]
-    shape: Tuple[int, ...]
-    implementation: str
-    explanation: str
 
 
 def _tensor(info: Dict[str, Any]) -> Tensor:
@@ -236,15 +197,31 @@ class Network(_octet.Network):
         """
         super().resize(batch=integer("batch", batch), shapes=_shapes(shapes), dimensions=_dimensions(dimensions))
 
-    def profile(self, *values: ArrayLike, repeat: int = 10, progress: bool = False, **feeds: ArrayLike) -> "Profile":
+    def profile(self, *values: ArrayLike, repeat: int = 10, progress: bool = False, **feeds: ArrayLike) -> Profile:
         """Times of its operators; see `octet.profile`."""
-        from .profiling import profile
-        return profile(self, *values, repeat=repeat, progress=progress, **feeds)
+        if integer("repeat", repeat, 32) < 1:
+            raise ValueError(f"repeat is {repeat}, allowed: 1 or more")
+        inputs = self._by_name(values, feeds)
+        if not progress:
+            return _profile_of(*self._profile(inputs, repeat))
+        bar = progress_bar(True, repeat, "run")
+        nodes: List[Dict[str, Any]] = []
+        runs = []
+        for _ in range(repeat):
+            nodes, seconds = self._profile(inputs, 1)
+            runs.append(seconds)
+            bar.update(1)
+        bar.close()
+        return _profile_of(nodes, [sorted(times)[repeat // 2] for times in zip(*runs)])
 
     def explain(self) -> str:
-        """What each operator runs on, and why, as a table."""
-        from .profiling import explain
-        return explain(self)
+        """What each operator runs on, with its plan and what was refused."""
+        lines = []
+        for node in self.nodes:
+            shape = "x".join(map(str, node.shape))
+            lines.append(f"node {node.number}: {node.op} -> {shape}  [{node.implementation}]")
+            lines += ["    " + line.strip() for line in node.explanation.splitlines()]
+        return "\n".join(lines)
 
     def reset_state(self) -> None:
         """Makes the state of recurrent operators as it is before the first call."""
@@ -276,6 +253,32 @@ class Network(_octet.Network):
                 for kind, infos in (("input", self.inputs), ("output", self.outputs)) for info in infos]
         return (f"<b>octet.Network</b> ({self.framework})"
                 + html_table(("", "name", "shape", "dtype", "scale", "zero point"), rows))
+
+
+def profile(net: Network, *values: ArrayLike, repeat: int = 10, progress: bool = False, **feeds: ArrayLike) -> Profile:
+    """Runs a network several times, after a warm-up, and takes the median time of each operator.
+
+    - net: the network
+    - values: the inputs in their order, zeros by default
+    - repeat: runs
+    - progress: shows a bar of tqdm, where that is installed
+    - feeds: the inputs by name
+    """
+    need_network(net)
+    return net.profile(*values, repeat=repeat, progress=progress, **feeds)
+
+
+def explain(net: Network) -> str:
+    """What each operator runs on, with its plan and what was refused.
+
+    - net: the network
+    """
+    need_network(net)
+    return net.explain()
+
+
+def _profile_of(nodes: List[Dict[str, Any]], seconds: List[float]) -> Profile:
+    return Profile([Node(**node) for node in nodes], seconds)
 
 
 def refused_nodes(model: Union[str, "os.PathLike[str]"]) -> List[Tuple[int, str]]:
@@ -319,43 +322,5 @@ def _path_or_bytes(model: Model) -> Union[str, bytes, "os.PathLike[str]"]:
     return model
 
 
-def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
-    """A table for notebooks and reports."""
-    def line(cells: Sequence[Any], kind: str) -> str:
-        return "<tr>" + "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in cells) + "</tr>"
-    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
-
-
 def _made_again(model: bytes, options: Dict[str, Any]) -> Network:
     return Network(model, **options)
-
-
-class progress_bar:
-    """tqdm's bar where it is wanted and installed, else nothing."""
-
-    def __init__(self, wanted: Any, total: int, unit: str) -> None:
-        self._bar: Any = None
-        if wanted:
-            try:
-                from tqdm import tqdm
-                self._bar = tqdm(total=total, unit=unit, leave=False)
-            except ImportError:
-                pass
-
-    def update(self, count: float) -> None:
-        """`count` more are done."""
-        if self._bar:
-            self._bar.update(count)
-
-    def report(self, done: float, what: str) -> None:
-        """A part of the whole is done, for bars of 100 per cent."""
-        if self._bar:
-            self._bar.set_description(what)
-            self._bar.update(100 * done - self._bar.n)
-            if done >= 1:
-                self._bar.close()
-
-    def close(self) -> None:
-        """Removes the bar."""
-        if self._bar:
-            self._bar.close()

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network's time goes to, and why it runs as it does."""
+"""What a network's time goes to."""
 
 from __future__ import annotations
 
 import html
 from typing import Any, Dict, List
 
-from numpy.typing import ArrayLike
-
 from .drawing import graph_svg, html_page, pyplot
-from .arguments import integer
-from .network import Network, Node, need_network, progress_bar
+from .nodes import Node
 
 
 class Profile:
@@ -73,47 +70,3 @@ class Profile:
 
     def _repr_html_(self) -> str:
         return self.to_html()
-
-
-def profile(net: Network, *values: ArrayLike, repeat: int = 10, progress: bool = False, **feeds: ArrayLike) -> Profile:
-    """Runs a network several times, after a warm-up, and takes the median time of each operator.
-
-    - net: the network
-    - values: the inputs in their order, zeros by default
-    - repeat: runs
-    - progress: shows a bar of tqdm, where that is installed
-    - feeds: the inputs by name
-    """
-    need_network(net)
-    if integer("repeat", repeat, 32) < 1:
-        raise ValueError(f"repeat is {repeat}, allowed: 1 or more")
-    inputs = net._by_name(values, feeds)
-    if not progress:
-        return _profile_of(*net._profile(inputs, repeat))
-    bar = progress_bar(True, repeat, "run")
-    nodes: List[Dict[str, Any]] = []
-    runs = []
-    for _ in range(repeat):
-        nodes, seconds = net._profile(inputs, 1)
-        runs.append(seconds)
-        bar.update(1)
-    bar.close()
-    return _profile_of(nodes, [sorted(times)[repeat // 2] for times in zip(*runs)])
-
-
-def _profile_of(nodes: List[Dict[str, Any]], seconds: List[float]) -> Profile:
-    return Profile([Node(**node) for node in nodes], seconds)
-
-
-def explain(net: Network) -> str:
-    """What each operator runs on, with its plan and what was refused.
-
-    - net: the network
-    """
-    need_network(net)
-    lines = []
-    for node in net.nodes:
-        shape = "x".join(map(str, node.shape))
-        lines.append(f"node {node.number}: {node.op} -> {shape}  [{node.implementation}]")
-        lines += ["    " + line.strip() for line in node.explanation.splitlines()]
-    return "\n".join(lines)
