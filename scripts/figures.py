@@ -4,8 +4,10 @@
 
 Prints a table of figures that changes to the structure aim at, so that they are counted the same way before and after:
 
-  product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT)
-  lines of ROOMS             the same of some of them
+  product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT), without
+                             tests, beside the aim
+  lines of a package         the same, of each package; each file is counted once, also in trees in which packages lay
+                             in other folders (PACKAGES has these, too)
   rings                      sets of units, and of folders, that include each other (include_graph.py)
   files that name one        product files whose code names a post-op, a level, a rule, by name: the most,
                              over all of them, the median, and the most outside of HOMES, the files that are
@@ -20,7 +22,8 @@ Prints a table of figures that changes to the structure aim at, so that they are
   Xbyak outside jit          files to be compiled that include it, directly or not
   duplicated runs            pairs of places with the same eight or more lines of code one after the other, in
                              two files or in one
-  without an opening         .cpp files that begin with code instead of a paragraph that says what they are for
+  without an opening         .cpp files that begin with code instead of a paragraph that says what they are for; the
+                             licence's line is none
 
 Code is what is left without comments and blank lines.
 """
@@ -55,22 +58,38 @@ def code_lines(text):
     return [line for line in (raw.strip() for raw in text.split("\n")) if line]
 
 
-# Those whose growth doc/notes/structure.md explains; interop/dnnl and src/compat were interop/onednn's before it.
-ROOMS = (("network/passes",), ("network/ops", "network/lower", "network/shapes", "network/graph"),
-         ("interop/onnxruntime",), ("serve",),
-         ("tools/match", "tools/base"), ("interop/python",), ("cpu", "jit"),
-         ("interop/onednn", "interop/dnnl", "src/compat"))
+# (package, its folders, its aim in lines): a file belongs to the longest folder that its path begins with.
+PACKAGES = (
+    ("core", ("include", "src", "cpu", "jit"), 41000),
+    ("loops", ("loops",), 4000),
+    ("network", ("network", "src/network"), 10000),
+    ("network/onnx", ("network/onnx", "src/network/onnx", "src/network/ops/onnx", "src/network/passes/ort"), 15000),
+    ("network/tflite", ("network/tflite", "src/network/tflite", "src/network/ops/tflite"), 4200),
+    ("interop", ("interop", "include/octet/compat", "src/compat"), 17800),
+    ("serve", ("serve",), 9000),
+    ("tools", ("tools",), 12000),
+)
+AIM = 110000  # of all together: not each package can reach its own at once
 
 
-def product_files(root, folders=include_graph.PRODUCT):
-    """What git has of these folders, without their tests."""
-    names = subprocess.run(["git", "ls-files", *folders], cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [name for name in names if "/tests/" not in name]
+def product_files(root):
+    """What git has of the product, without its tests."""
+    listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True,
+                            check=True)
+    return [name for name in listed.stdout.splitlines() if "/tests/" not in name]
 
 
-def product_lines(root, folders=include_graph.PRODUCT):
-    names = [n for n in product_files(root, folders) if n.endswith((*include_graph.SOURCES, ".py"))]
-    return sum(open(os.path.join(root, n), encoding="utf-8", errors="replace").read().count("\n") for n in names)
+def package_lines(root):
+    """{package: lines of C++, C and Python}; together they are the product's."""
+    lines = dict.fromkeys((name for name, _, _ in PACKAGES), 0)
+    places = sorted(((folder, name) for name, folders, _ in PACKAGES for folder in folders),
+                    key=lambda place: -len(place[0]))
+    for path in product_files(root):
+        if path.endswith((*include_graph.SOURCES, ".py")):
+            package = next(name for folder, name in places if path.startswith(folder + "/"))
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+                lines[package] += file.read().count("\n")
+    return lines
 
 
 def members(text, pattern):
@@ -104,9 +123,7 @@ def files_of_primitive(root, name):
         rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
         rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def '
         rf'{name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
-    listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True,
-                            text=True, check=True)
-    users = ("network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
+    users = ("network/", "src/network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
     found = []
     for path in product_files(root):
         implements = path.startswith("cpu/") and not path.startswith(("cpu/ref/", "cpu/choice/"))
@@ -155,7 +172,9 @@ def duplicated_runs(tree):
 
 
 def without_opening(tree):
-    return sorted(p for p, t in tree.text.items() if p.endswith(".cpp") and not t.lstrip().startswith(("//", "/*")))
+    """Files whose first line, but for the licence's, is no comment."""
+    first = lambda text: re.sub(r"^\s*// SPDX-[^\n]*\n", "", text).lstrip()
+    return sorted(p for p, t in tree.text.items() if p.endswith(".cpp") and not first(t).startswith(("//", "/*")))
 
 
 def main():
@@ -169,9 +188,10 @@ def main():
     tree = include_graph.Tree(options.source)
     sys.setrecursionlimit(10000)
     runs, bare = duplicated_runs(tree), without_opening(tree)
-    rows = [("product lines", product_lines(options.source)),
-            *((f"lines of {' '.join(os.path.basename(folder) for folder in room)}",
-               product_lines(options.source, room)) for room in ROOMS),
+    lines = package_lines(options.source)
+    of_aim = lambda count, aim: f"{count:,} of {aim:,}"
+    rows = [("product lines, of the aim", of_aim(sum(lines.values()), AIM)),
+            *((f"lines of {name}", of_aim(lines[name], aim)) for name, _, aim in PACKAGES),
             ("rings of units", len(include_graph.rings(tree.graph(include_graph.unit)))),
             ("rings of folders", len(include_graph.rings(tree.graph(os.path.dirname))))]
     named = list(naming(tree))
@@ -189,7 +209,7 @@ def main():
              (".cpp files without an opening paragraph",
               f"{len(bare)} of {sum(p.endswith('.cpp') for p in tree.text)}")]
     for name, value in rows:
-        print(f"{name:45}{value:>10}" if isinstance(value, str) else f"{name:45}{value:>10,}")
+        print(f"{name:45}{value:>18}" if isinstance(value, str) else f"{name:45}{value:>18,}")
     if options.list:
         for a, b in runs:
             print(f"{a[0]}:{a[1]} ~ {b[0]}:{b[1]} (lines of code)")

@@ -80,7 +80,8 @@ class Modules:
         for where, _, names in os.walk(os.path.join(root, package)):
             for name in (name for name in names if name.endswith(".py")):
                 path = os.path.relpath(os.path.join(where, name), root)
-                paths[os.path.relpath(path, os.path.dirname(package))[:-3].removesuffix("/__init__").replace("/", ".")] = path
+                module = os.path.relpath(path, os.path.dirname(package))[:-3].removesuffix("/__init__")
+                paths[module.replace("/", ".")] = path
         for module, path in paths.items():
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 wanted = set(self._imported(module, path, ast.parse(file.read()), paths))

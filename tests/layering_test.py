@@ -42,7 +42,8 @@ ROOMS = {
     "network/onnx/rewrites": "network network/graph network/passes network/shapes network/onnx/parts",
     "network/onnx/layouts": "network network/graph network/shapes network/onnx/parts network/onnx/rewrites "
                             "network/onnx/shapes",
-    "network/onnx/ops": "network/graph network/lower network/ops network/shapes network/onnx/parts network/onnx/shapes",
+    "network/onnx/ops": "network/graph network/lower network/ops network/shapes network/onnx/parts "
+                        "network/onnx/shapes",
     "network/tflite": "network/dialects network/graph network/passes network/tflite/ops",
     "network/tflite/reader": "network/graph network/shapes",
     "network/tflite/shapes": "network/graph network/shapes",
@@ -107,6 +108,7 @@ LIBRARIES = {
     r"numpy(\.|$)": "interop/python/octet interop/python/octet/operations interop/python/octet/torch",
 }
 # The standard libraries', the system's, and what CMake makes of include/octet.
+STANDARD = sys.stdlib_module_names
 SYSTEM = re.compile(r"[a-z_0-9]+(\.h)?$|(sys|linux|sanitizer)/|octet/version\.hpp$")
 
 
@@ -135,8 +137,9 @@ def complaints(root):
     for path, names in sorted({**tree.foreign, **python.foreign}.items()):
         for name in names:
             allowed = [rooms.split() for header, rooms in LIBRARIES.items() if re.match(header, name)]
-            known = allowed or not (SYSTEM.match(name) if not path.endswith(".py") else name.split(".")[0] in STANDARD)
-            if known and not any(place in (path, room_of(path)) for rooms in allowed for place in rooms):
+            if not allowed and (name.split(".")[0] in STANDARD if path.endswith(".py") else SYSTEM.match(name)):
+                continue
+            if not any(place in (path, room_of(path)) for rooms in allowed for place in rooms):
                 yield f"{path} includes {name}, which is for {' '.join(sum(allowed, [])) or 'no row of LIBRARIES'}"
     # In the child of a fork a mutex may be locked for ever.
     for path, text in sorted(tree.text.items()):
@@ -144,8 +147,6 @@ def complaints(root):
             if path.startswith(("src/", "network/", "cpu/", "jit/", "interop/")):
                 yield f"{path}: a mutex that outlives a call stands beside a fork_guard (octet/fork_guard.hpp)"
 
-
-STANDARD = sys.stdlib_module_names
 
 if __name__ == "__main__":
     source = sys.argv[1]

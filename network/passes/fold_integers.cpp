@@ -1,4 +1,6 @@
+// Folds integers of known values: their tensors become constants, the nodes that computed them go.
 // SPDX-License-Identifier: Apache-2.0
+
 #include "network/passes/fold_integers.hpp"
 
 namespace octet::model {

@@ -1,4 +1,7 @@
+// Reflection and health: what they answer, written field by field in protobuf's wire format. The messages are
+// few, so protoc makes none of them.
 // SPDX-License-Identifier: Apache-2.0
+
 #include "grpc/own_services.hpp"
 
 #include <google/protobuf/descriptor.pb.h>

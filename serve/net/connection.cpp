@@ -1,4 +1,6 @@
+// Timers, limits and counts that connections of every protocol have, and the loops that run them.
 // SPDX-License-Identifier: Apache-2.0
+
 #include "net/connection.hpp"
 
 #include <utility>

@@ -1,4 +1,6 @@
+// Makes a listener's TLS context: reads certificate, key and authority, chooses the protocol (ALPN).
 // SPDX-License-Identifier: Apache-2.0
+
 #include "net/tls.hpp"
 
 #include <stdexcept>

@@ -1,4 +1,7 @@
+// Computes a tensor by two rules: all of it by that of the groups, then what lies behind the last whole group by
+// TFLite's, copied from a result of its own.
 // SPDX-License-Identifier: Apache-2.0
+
 #include "network/tflite/ops/groups.hpp"
 
 #include "network/ops/moving.hpp"
