@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // All that the runtime of graphs knows of a framework. Shared code asks a dialect, or the row of an operator
-// (graph/operator_facts.hpp), and names neither; dialects/ has one file for each.
+// (graph/operator_facts.hpp), and names neither; dialects/dialects.cpp has the list.
 
 #include <initializer_list>
 #include <string_view>

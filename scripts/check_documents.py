@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks links, tables and spelling of README.md, the other pages of the root and doc/: check_documents.py
-[--links] [ROOT]
+"""Checks links, tables and spelling of README.md, the other pages of the root, of doc/, examples/ and of packages:
+check_documents.py [--links] [ROOT]
 
 Links: each relative link and picture names a file that is there, each anchor a heading of its page. Sphinx
 checks the same of the manual's pages, but not of README.md and its neighbours, of links that leave doc/, and
@@ -108,6 +108,7 @@ def words_of(path):
     return found
 
 
+FOLDERS = ("doc", "examples", "loops", "network", "interop", "serve", "tools")
 DICTIONARIES = ["hunspell", "-l", "-i", "utf-8", "-d", "en_US,en_GB"]
 
 
@@ -129,8 +130,8 @@ def unknown(words, word_list):
 
 
 def main(root, has_words):
-    pages = sorted(glob.glob(f"{root}/*.md") + glob.glob(f"{root}/doc/**/*.md", recursive=True)
-                   + glob.glob(f"{root}/examples/**/*.md", recursive=True))
+    pages = sorted(glob.glob(f"{root}/*.md") + [page for folder in FOLDERS
+                                               for page in glob.glob(f"{root}/{folder}/**/*.md", recursive=True)])
     found = [(page, *problem) for page in pages for problem in [*broken_links(page), *stray_rows(page)]]
     if has_words and can_spell():
         words = {page: words_of(page) for page in pages}

@@ -88,7 +88,7 @@ LIBRARIES = {
     r"flatbuffers/|tflite_generated\.h": "network/tflite/reader",
     r"pybind11/": "interop/python/src",
     r"boost/": "serve/net serve/http serve/grpc",
-    r"nghttp2/": "serve/grpc serve/http",
+    r"nghttp2/": "serve/grpc",
     r"openssl/|prometheus/": "serve/core",
     r"nlohmann/": "serve serve/core serve/http tools/base tools/check tools/commands tools/match examples",
     r"CLI/": "tools/base tools/commands",
