@@ -1,4 +1,4 @@
-# The library: objects once, linked as a shared and as a static library.
+# The library: objects once, linked as a shared and as a static library. oneDNN's interface in it is interop/onednn's.
 #
 # octet::octet is the shared library unless BUILD_SHARED_LIBS says otherwise. Undefined, both are built and installed; ON
 # installs the shared one alone (the static one is still there for tests and tools, which see inside the library), OFF builds
@@ -10,13 +10,12 @@ include(GNUInstallDirs)
 configure_file(include/octet/version.hpp.in ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp @ONLY)
 
 file(GLOB_RECURSE octet_sources CONFIGURE_DEPENDS src/common/*.cpp src/api/*.cpp cpu/*.cpp jit/*.cpp)
-file(GLOB octet_onednn_sources CONFIGURE_DEPENDS interop/onednn/*.cpp interop/onednn/interface/*.cpp interop/onednn/library/*.cpp)
 list(FILTER octet_sources EXCLUDE REGEX "cpu/machine/workers_")
 list(APPEND octet_sources ${PROJECT_SOURCE_DIR}/cpu/machine/workers_${OCTET_THREADS}.cpp)
-add_library(octet_objects OBJECT ${octet_sources} ${octet_onednn_sources})
+add_library(octet_objects OBJECT ${octet_sources})
 set_target_properties(octet_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
-target_include_directories(octet_objects PUBLIC include ${CMAKE_CURRENT_BINARY_DIR}/include PRIVATE src . interop)
+target_include_directories(octet_objects PUBLIC include ${CMAKE_CURRENT_BINARY_DIR}/include PRIVATE src .)
 target_include_directories(octet_objects SYSTEM PRIVATE ${XBYAK_INCLUDE_DIR})
 target_link_libraries(octet_objects PRIVATE octet_flags)
 octet_join(octet_objects EXCEPT "/src/api/|/cpu/ref/|/cpu/lanes/|/pack_rows.cpp|/workers_|/eltwise_(ort|pow).cpp")
@@ -56,7 +55,7 @@ endfunction()
 
 foreach(kind ${octet_kinds})
     string(TOUPPER ${kind} upper)
-    add_library(octet_${kind} ${upper} $<TARGET_OBJECTS:octet_objects>)
+    add_library(octet_${kind} ${upper} $<TARGET_OBJECTS:octet_objects> $<TARGET_OBJECTS:octet_onednn_library>)
     set_target_properties(octet_${kind} PROPERTIES OUTPUT_NAME octet EXPORT_NAME ${kind})
     target_include_directories(
         octet_${kind} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
@@ -77,3 +76,9 @@ if(TARGET octet_shared)
 endif()
 list(GET octet_installed_kinds 0 octet_default_kind)
 add_library(octet::octet ALIAS octet_${octet_default_kind})
+
+# The one door to src/common for those that evaluate or replay the arithmetic itself: tools/match, tools/check, and all tests by
+# octet_testing. Its headers are enough; what they declare besides is in octet::static.
+add_library(octet_arithmetic INTERFACE)
+target_include_directories(octet_arithmetic INTERFACE ${PROJECT_SOURCE_DIR}/src
+                                                      $<TARGET_PROPERTY:octet_static,INTERFACE_INCLUDE_DIRECTORIES>)

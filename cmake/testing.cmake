@@ -45,8 +45,8 @@ endfunction()
 
 # Test support, and the inside of the library with it.
 add_library(octet_testing INTERFACE)
-target_include_directories(octet_testing INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(octet_testing INTERFACE octet_static octet_flags)
+target_include_directories(octet_testing INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(octet_testing INTERFACE octet_arithmetic octet_static octet_flags)
 
 # The one file that is compiled with paths of this machine.
 add_library(octet_test_paths STATIC tests/support/paths.cpp)
