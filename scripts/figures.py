@@ -65,7 +65,9 @@ PACKAGES = (
     ("network", ("network", "src/network"), 10000),
     ("network/onnx", ("network/onnx", "src/network/onnx", "src/network/ops/onnx", "src/network/passes/ort"), 15000),
     ("network/tflite", ("network/tflite", "src/network/tflite", "src/network/ops/tflite"), 4200),
-    ("interop", ("interop", "include/octet/compat", "src/compat"), 17800),
+    ("interop/onednn", ("interop/onednn", "interop/dnnl", "include/octet/compat", "src/compat"), 8200),
+    ("interop/onnxruntime", ("interop/onnxruntime",), 3100),
+    ("interop/python", ("interop/python",), 6500),
     ("serve", ("serve",), 9000),
     ("tools", ("tools",), 12000),
 )
