@@ -27,7 +27,7 @@ ROOMS = {
     "network": "network/graph network/lower",
     "network/shapes": "network network/graph",
     "network/passes": "network network/graph network/shapes",
-    "network/ops": "network/graph network/lower network/shapes",
+    "network/ops": "loops network/graph network/lower network/shapes",
     "network/saved": "network network/graph network/lower",
     "network/dialects": "network network/graph network/saved",
     "network/run": "network network/graph network/lower network/passes network/saved network/shapes src/storage",
@@ -42,12 +42,12 @@ ROOMS = {
     "network/onnx/rewrites": "network network/graph network/passes network/shapes network/onnx/parts",
     "network/onnx/layouts": "network network/graph network/shapes network/onnx/parts network/onnx/rewrites "
                             "network/onnx/shapes",
-    "network/onnx/ops": "network/graph network/lower network/ops network/shapes network/onnx/parts "
+    "network/onnx/ops": "loops network/graph network/lower network/ops network/shapes network/onnx/parts "
                         "network/onnx/shapes",
     "network/tflite": "network/dialects network/graph network/passes network/tflite/ops",
     "network/tflite/reader": "network/graph network/shapes",
     "network/tflite/shapes": "network/graph network/shapes",
-    "network/tflite/ops": "network/graph network/lower network/ops network/shapes network/tflite/shapes",
+    "network/tflite/ops": "loops network/graph network/lower network/ops network/shapes network/tflite/shapes",
     "network/tflite/profiles": "network network/lower network/tflite/ops",
     # Doors for programs of others, which use the public headers.
     "interop/onednn": "",
