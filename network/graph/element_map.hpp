@@ -1,9 +1,10 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where operators that only move elements take them from: for each dimension of the output, an offset into the input per index.
-// One map serves the dimensions of the output, its elements where they are known when a file is read (shapes/known_integers.cpp) and
-// the step that moves them (ops/rearranging.hpp). Whether an operator keeps the rows of a batch apart is no question of one map: at
-// a batch of 1 a transposition looks like a copy (node_rows.cpp).
+// Describes operators that only move elements: for each dimension of the output, an offset into the input for
+// each index. The same map gives the dimensions of the output, its elements if they are known when a file is
+// read (shapes/known_integers.cpp), and the step that moves them (ops/rearranging.hpp). A map cannot tell
+// whether an operator keeps the rows of a batch apart, because at a batch of 1 a transposition looks like a
+// copy (node_rows.cpp).
 
 #include <string>
 #include <vector>
@@ -50,9 +51,11 @@ element_map tiled(const placed_dims &x, const memory::dims &y);
 /// Reverse: the dimensions that are named, from their ends.
 element_map reversed(const placed_dims &x, const std::vector<bool> &is_reversed);
 
-/// Dimensions with so many elements added before and after each; below 0 they are cut off. Throws where sums could wrap.
+/// Returns `dims` with `before` and `after` elements added at each end; negative numbers cut elements off.
+/// Throws if a sum would wrap around.
 memory::dims padded(memory::dims dims, const memory::dims &before, const memory::dims &after);
-/// Pad: a mode of ONNX's Pad, or "symmetric", with negative numbers where elements are cut off before others are repeated.
+/// Pad: a mode of ONNX's Pad, or "symmetric", with negative numbers where elements are cut off before others
+/// are repeated.
 element_map padded(const placed_dims &x, const memory::dims &before, const memory::dims &after,
                    const std::string &mode);
 
@@ -65,11 +68,13 @@ struct blocked_image {
     memory::dims wide_dims() const; ///< with channels as neighbours; refuses numbers that do not divide
     memory::dims deep_dims() const; ///< with neighbours as channels
 };
-/// Offsets in the same order. `channels_outside`: a channel's places are neighbours (CRD), not a place's channels (DCR).
+/// Offsets in the same order. With `channels_outside` the places of a channel are neighbours (CRD), otherwise
+/// the channels of a place (DCR).
 element_map depth_to_space(const blocked_image &image, bool channels_outside);
 element_map space_to_depth(const blocked_image &image);
 
-/// Strides with which a dense tensor `of` is read at indices of `to`: 0 along what is broadcast. Throws where it does not broadcast.
+/// Returns the strides with which a dense tensor of dimensions `of` is read at indices of `to`: 0 along
+/// broadcast dimensions. Throws if `of` does not broadcast to `to`.
 memory::dims broadcast_strides(const memory::dims &of, const memory::dims &to);
 
 } // namespace octet::model

@@ -11,9 +11,9 @@
 
 namespace octet::model {
 
-/// What a node writes to its first output if its input `varying` holds `values`. Other inputs are constants
-/// of `g`. Throws octet::error if the node cannot be executed.
-/// `dims`: those of that input and of the output, where they are not the tensors' own.
+/// Returns the bytes that a node writes to its first output if its input `varying` holds `values`; its other
+/// inputs are constants of `g`. Throws octet::error if the node cannot be executed. `dims` are the dimensions
+/// of that input and of the output, if they differ from the tensors' own.
 using evaluator = std::function<std::vector<std::uint8_t>(const graph &g, const node &n, std::size_t varying,
                                                           const shared_bytes &values,
                                                           const std::optional<memory::dims> &dims)>;

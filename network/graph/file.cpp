@@ -1,5 +1,6 @@
-// Files come from outside: a directory, a pipe or a name with control characters must end in one sentence. A mapped file that is
-// cut ends whoever reads it (SIGBUS), and one that is written changes behind all checks: files that others may write are copied.
+// Files come from outside: a directory, a pipe or a name with control characters must end in one sentence. A
+// mapped file that is cut ends whoever reads it (SIGBUS), and one that is written changes behind all checks:
+// files that others may write are copied.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/file.hpp"
 #include "octet/network.hpp"

@@ -1,6 +1,6 @@
-// What every graph must satisfy, whoever made it: sizes that cannot overflow, quantization that fits its
-// tensor, and an order of nodes in which each reads what is there. Readers and hand-made graphs end here, so
-// that passes and lowering need not check again. Start at `check_graph`.
+// Checks what every graph must satisfy, whoever made it: sizes that cannot overflow, quantization that fits
+// its tensor, and an order of nodes in which each reads only what is there. Readers and hand-made graphs end
+// here, so that passes and lowering need not check again. Start at `check_graph`.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph.hpp"
 
@@ -192,7 +192,7 @@ private:
         check_type(t, who);
     }
 
-    /// What has joined a node: all that it reads is there, but for the result so far.
+    /// Checks a node that was fused into another: all its inputs exist, except for the other node's result.
     void check_fused(const node &f, const naming &who) const {
         const auto is_input = [&](int k) { return k >= 0 && input_of(f, static_cast<std::size_t>(k)); };
         if (f.outputs.size() != 1 || !f.fused.empty() || !is_input(f.result_input) || f.stored_input < -1 ||

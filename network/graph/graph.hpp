@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the library's own code needs of a graph beyond octet/graph.hpp: one tensor's checks, constants as
-// numbers, options with a fallback, and the two ways to refuse. This directory knows graphs as values only; it
-// includes nothing of the others.
+// Adds to octet/graph.hpp what only the library's own code needs of a graph: the checks of one tensor,
+// constants as numbers, options with a fallback, and the two ways to refuse. This directory knows graphs as
+// values only and includes nothing of the other directories.
 
 #include <cstring>
 #include <optional>
@@ -29,7 +29,8 @@ inline bool is_code(data_type type) { return type == data_type::u8 || type == da
 /// The only code of a constant; nothing for another tensor, or none.
 std::optional<std::int32_t> constant_code(const graph &g, tensor_id t);
 
-/// Whether elements of this type stand for those of a type of the framework's, which files declare of inputs and outputs.
+/// Whether elements of this type stand for those of a type of the framework's, which files declare of inputs
+/// and outputs.
 inline bool stands_for(data_type type, const std::string &foreign_type) {
     return (type == data_type::s32 && foreign_type == "INT64") ||
            (type == data_type::u8 && foreign_type == "BOOL");

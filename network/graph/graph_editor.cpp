@@ -58,7 +58,7 @@ node_id graph_editor::insert(std::size_t before, std::size_t behind, node n) {
 
 namespace {
 
-/// What comes in place of a node that nobody reads, or behind it, is not read either.
+/// A node that comes in place of an unread node, or behind it, is not read either, and gets its mark.
 void take_mark(const node &unread, node &n) {
     if (marks_of(unread).unread != kept_unread::no && marks_of(n).unread == kept_unread::no)
         set_mark(n, &node_marks::unread, marks_of(unread).unread);

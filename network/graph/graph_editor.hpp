@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What passes over a graph need: who writes and reads a tensor, and changes that keep this knowledge right.
-// Nodes are removed by `finish`, so indices stay valid while a pass runs.
+// Tells passes who writes and who reads a tensor, and changes a graph so that these answers stay right. Nodes
+// are removed only by `finish`, so indices stay valid while a pass runs.
 
 #include <vector>
 

@@ -41,7 +41,7 @@ inline stack_index index_of(dim_t number, const memory::dims &dims, std::size_t 
     return at;
 }
 
-/// Where the element at an index lies, in elements.
+/// Returns the offset of the element at an index, in elements: Σ at[d] · strides[d].
 template <typename Index> dim_t offset_at(const Index &at, const memory::dims &strides) {
     dim_t offset = 0;
     for (std::size_t d = 0; d < at.size(); d++)

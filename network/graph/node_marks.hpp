@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What one part of the library finds out about a node and tells a later part. Attributes are the file's own
-// words; a mark has a field here, so that no file can set one, and a saved plan has those that steps read
-// (saved/plan.fbs).
+// Marks hold facts that one part of the library finds out about a node and a later part uses. They are fields
+// and not attributes, because attributes are the file's own words: no file can set a mark. A saved plan has
+// the marks that steps read (saved/plan.fbs).
 
 #include <optional>
 #include <tuple>

@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// All that is known of an operator, in one row: how many inputs it has, how it is lowered, what it gives, and how passes may
-// treat it. The row stands at the end of the file of its family, behind the functions that it names. A family's file is in
-// onnx/ops or tflite/ops; onnx/dialect.cpp and tflite/dialect.cpp list the families. Besides rows, only passes that look for a pattern name operators.
+// All that is known of an operator, in one row: how many inputs it has, how it is lowered, what it gives, and
+// how passes may treat it. The row stands at the end of the file of its family, behind the functions that it
+// names. A family's file is in onnx/ops or tflite/ops; onnx/dialect.cpp and tflite/dialect.cpp list the
+// families. Besides rows, only passes that look for a pattern name operators.
 
 #include <iterator>
 #include <memory>
@@ -89,7 +90,7 @@ enum class passing_kind {
     sizes
 };
 
-/// Which inputs are transposed with the operator: those of its kind, or the first alone.
+/// The inputs that are transposed with the operator: those of its kind, or the first alone.
 enum class passed_inputs { of_kind, first };
 
 struct transpose_passing {
@@ -97,25 +98,26 @@ struct transpose_passing {
     passed_inputs inputs = passed_inputs::of_kind;
 };
 
-/// What an operator does with images whose channels are in blocks (onnx/layouts/images_in_blocks.cpp).
+/// The use that an operator makes of images whose channels are in blocks (onnx/layouts/images_in_blocks.cpp).
 enum class block_use { none, convolve, pool, pool_whole, normalize, activate, multiply, sum, join, enlarge };
 
-/// An attribute whose value ONNX Runtime takes for the same as none where it looks for common subexpressions.
-/// Where an operator has several, it compares them in the order in which it has them, that of the file and
-/// then that of a table of hashes: only the first of the latter counts.
+/// An attribute value that ONNX Runtime takes for the same as no attribute when it looks for common
+/// subexpressions. If an operator has several, it compares them in the order in which they are stored: first
+/// the file's attributes, then those from a table of hashes. Of the latter only the first counts.
 struct assumed_attribute {
     std::string_view name;
     std::variant<std::int64_t, float, std::string_view> value;
 };
 
-/// Which inputs of an ONNX operator are codes, each followed by its scale and its zero point, and where the scale of
-/// the output is among the inputs, likewise.
+/// The inputs of an ONNX operator that are codes. There are `count` from `first` on, each followed by its
+/// scale and its zero point. `dst_scale` is the input with the scale of the output, likewise followed by a
+/// zero point.
 struct scaled_operands {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t first = 0, count = 0, dst_scale = none;
 };
 
-/// What an ONNX operator makes of an INT64 at the ends of 32 bits, which may have been beyond them
+/// The result of an ONNX operator for an INT64 at the ends of 32 bits, which may have been beyond them
 /// (onnx/completion/wide_integers.cpp): a wrong result, one that may have been beyond them as well, or the right one.
 enum class integer_use { computes, passes_on, compares };
 
@@ -128,14 +130,15 @@ struct integer_facts {
     const char *type_attribute = nullptr; ///< the attribute that says their type instead
 };
 
-/// Which inputs of an ONNX operator tell the dimensions of its output by their values. Shape inference knows none of them where it does
-/// not know such a value, though a Slice lists axes.
+/// The inputs of an ONNX operator whose values decide the dimensions of its output. If such a value is
+/// unknown, shape inference knows no dimension of the output, even if a Slice lists its axes.
 struct dims_from_values {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t first = none; ///< the first of such inputs; those behind it have such values, too
 };
 
-/// How the sizes that a file leaves open go from the inputs of an ONNX operator to its output (onnx/rewrites/open_sizes.cpp).
+/// How the sizes that a file leaves open go from the inputs of an ONNX operator to its output
+/// (onnx/rewrites/open_sizes.cpp).
 enum class size_flow {
     broadcast,       ///< those of all inputs, as they are broadcast
     first_broadcast, ///< the same, but the other inputs tell places, not elements
@@ -156,8 +159,9 @@ enum class size_flow {
     lost
 };
 
-/// Where files may have an ONNX operator: in the standard's domain "ai.onnx", which is the default, or in ONNX Runtime's own,
-/// "com.microsoft". Any of them is one here, the other's operators of the same name included.
+/// The domains in which files may have an ONNX operator: the standard's, "ai.onnx", which is the default, and
+/// ONNX Runtime's, "com.microsoft". With `both`, operators of the same name in either domain are one operator
+/// here.
 enum class domains { onnx, microsoft, both };
 
 /// How many inputs a node has, with those that are absent but in their place.
@@ -244,7 +248,7 @@ private: // ahead of their callers: Clang evaluates no call of a template whose 
     }
 
 public:
-    // What a row says beyond that, one fact each.
+    // Each of these functions adds one fact to a row.
     constexpr operator_facts known_numbers(known_function f) const { return with(&operator_facts::known, f); }
     constexpr operator_facts known_from_dims(known_function f) const {
         return known_numbers(f).with(&operator_facts::is_known_from_dims, true);

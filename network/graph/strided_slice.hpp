@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What TFLite's STRIDED_SLICE takes of a tensor, from its three lists and five masks.
+// Computes the part of a tensor that TFLite's STRIDED_SLICE takes, from its three lists and five masks.
 
 #include "network/graph/graph.hpp"
 

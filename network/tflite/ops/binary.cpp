@@ -1,4 +1,5 @@
-// TFLite's operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, PRELU. The primitives derive multipliers from scales.
+// TFLite's operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, PRELU. The primitives derive
+// multipliers from scales.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -96,7 +97,8 @@ void append_add(fused_codes &codes, const lowering &add) {
         codes.ops.append_clip(range.low - y.zero_point, range.high - y.zero_point);
 }
 
-/// TensorFlow Lite: in double as ADD, with the second multiplier negated, so that ties of that operand go the other way.
+/// TensorFlow Lite: in double as ADD, with the second multiplier negated, so that ties of that operand go the
+/// other way.
 std::unique_ptr<step> lower_litert_sub(const lowering &l) {
     const operand_codes q = codes_of(l);
     add_multipliers m = add_multipliers_of(elementwise_rule(l), q.a.scale, q.b.scale, q.y.scale);

@@ -1,5 +1,6 @@
-// Functions of single codes as LiteRT's default runtime computes them: XNNPACK's, and those of its own optimized kernels.
-// Codes are 256, so a function is a table of its results, which a reorder looks up: all speak of one code and of reals.
+// Functions of single codes as LiteRT's default runtime computes them: XNNPACK's, and those of its own
+// optimized kernels. Codes are 256, so a function is a table of its results, which a reorder looks up: all
+// speak of one code and of reals.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>

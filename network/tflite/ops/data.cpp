@@ -1,5 +1,5 @@
-// TFLite's operators that move codes: RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK. They compute nothing, but for LiteRT's
-// CONCATENATION of u8 codes, which brings every input to the output's scale.
+// TFLite's operators that move codes: RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK. They compute
+// nothing, but for LiteRT's CONCATENATION of u8 codes, which brings every input to the output's scale.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
 /// Input i under the dimensions that it takes in the output.
 using part_dims = memory::dims (*)(const memory::dims &input, std::size_t axis);
 
-/// What becomes of the codes of an input.
+/// Gives the attributes of the primitive that copies input i, which say how its codes change.
 using part_attr = primitive_attr (*)(const lowering &l, std::size_t i);
 
 primitive_attr as_they_are(const lowering &l, std::size_t i) {

@@ -294,7 +294,7 @@ std::unique_ptr<step> lower_batch_matmul(const lowering &l) {
 
 // ---- Shapes, and whether rows of a batch stay apart
 
-/// With adj_x the batch of a matrix would be summed.
+/// With adj_x the first of two dimensions is the one that is summed over, so it cannot be the batch.
 bool batch_matmul_keeps_rows(const node_rows &o) {
     return rows::matrices(o) && (o.rank(0) >= 3 || o.integer("adj_x", 0) == 0);
 }

@@ -1,6 +1,7 @@
-// TFLite's element-wise float operators under the substitute exact-f32: no runtime's kernels, but what all of them approximate.
-// Each operation of a formula is one of IEEE's in f32; functions of the C library are taken in f64 and rounded once. Such operators stand
-// between DEQUANTIZE and QUANTIZE and are rare, so most are plain loops.
+// TFLite's element-wise float operators under the substitute exact-f32: no runtime's kernels, but what all of
+// them approximate. Each operation of a formula is one of IEEE's in f32; functions of the C library are taken
+// in f64 and rounded once. Such operators stand between DEQUANTIZE and QUANTIZE and are rare, so most are
+// plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Operators whose elements are computed by their place: LiteRT's kernels for AArch64 round otherwise in whole groups of elements than
-// behind them. A primitive has one rule, so a tensor with both is computed twice: by the groups' rule as a whole, then what lies behind
-// the last whole group is copied from a result by TFLite's.
+// An element's place can decide its arithmetic: LiteRT's kernels for AArch64 round whole groups of elements
+// in another way than the elements behind the last group. A primitive has one rule, so a tensor with both
+// kinds of elements is computed twice: as a whole by the groups' rule, and by TFLite's rule, from whose
+// result the elements behind the last whole group are copied.
 
 #include <functional>
 
@@ -13,8 +14,8 @@ namespace octet::model {
 /// Elements, or channels, of the node's result behind the last whole group; 0 without groups.
 dim_t count_behind_groups(const lowering &l);
 
-/// Adds the primitives by the rule of a lowering that give the node's result in a buffer. That is asked for last, since a fused sum
-/// decides where it lies.
+/// Adds the primitives that compute the node's result by the rules of the lowering `by` and write it to
+/// `to()`. They call `to` last, since a fused sum decides where the buffer lies.
 using add_by_rule =
     std::function<void(primitive_step &s, const lowering &by, const std::function<buffer()> &to)>;
 /// A node as a step; `dst` describes its output, and has the channels in dimension 1 where groups are of channels.

@@ -1,4 +1,4 @@
-// What TFLite's operators share; see operators.hpp.
+// Implements the parts that TFLite's operators share; see operators.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/tflite/ops/operators.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
-// name TFLite's own derivation, because its precision decides the last bit of a result.
+// TFLite's operators share these parts: quantization parameters, fused activations, windows. The comments at
+// formulas name TFLite's own derivation, because its precision decides the last bit of a result.
 
 #include <cmath>
 #include <functional>
@@ -62,7 +62,7 @@ struct paddings {
 };
 paddings read_paddings(const lowering &l, std::size_t rank);
 
-/// Which of `rank` dimensions a constant list of axes names.
+/// Element d is true if input `input`, a constant list of axes, names dimension d of `rank`.
 std::vector<bool> named_dims(const lowering &l, std::size_t input, std::size_t rank);
 
 /// The bytes of an element that stands for 0.
@@ -83,7 +83,8 @@ void append_add(fused_codes &codes, const lowering &add);
 /// Attributes of a reorder between 8-bit codes of one type: a code becomes `f` of it, clamped to the type's codes.
 primitive_attr table_attr(data_type type, const std::function<std::int32_t(std::int32_t)> &f);
 
-// What LiteRT's default runtime computes otherwise: XNNPACK's functions of codes, and its own optimized kernels.
+// These operators have other arithmetic in LiteRT's default runtime: XNNPACK's functions of codes, and
+// LiteRT's own optimized kernels.
 
 std::unique_ptr<step> lower_xnnpack_quantize(const lowering &l);
 std::unique_ptr<step> lower_xnnpack_leaky_relu(const lowering &l);

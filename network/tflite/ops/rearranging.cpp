@@ -1,4 +1,5 @@
-// TFLite's operators that put elements elsewhere: between channels, neighbours and images of a batch, mirrored, reversed.
+// TFLite's operators that put elements elsewhere: between channels, neighbours and images of a batch,
+// mirrored, reversed.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -28,7 +29,8 @@ template <typename T> T as_nhwc(T nchw) {
 
 // ---- Images of a batch that are every other position of a larger one
 
-/// What SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND say of their spatial dimensions, which begin at 1.
+/// Sizes of blocks and padding (or cropping) along the spatial dimensions of SPACE_TO_BATCH_ND and
+/// BATCH_TO_SPACE_ND; dimension 1 is the first of them.
 struct batch_blocks {
     std::vector<std::int64_t> sizes, before;
 

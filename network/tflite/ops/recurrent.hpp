@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What TFLite's operators with state share: their products are Octet's inner products with 32-bit results, between
-// which they keep the rest in loops of their own (integers.hpp).
+// TFLite's operators with state share this code. Their products are Octet's inner products with 32-bit
+// results; the arithmetic between the products is in loops of their own (integers.hpp).
 
 #include <optional>
 

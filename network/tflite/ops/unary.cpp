@@ -1,5 +1,5 @@
-// TFLite's functions of one tensor: RELU, RELU6, RELU_N1_TO_1, LEAKY_RELU, LOGISTIC, TANH, HARD_SWISH, ELU, ABS. The primitive derives TFLite's
-// multipliers from the scales.
+// TFLite's functions of one tensor: RELU, RELU6, RELU_N1_TO_1, LEAKY_RELU, LOGISTIC, TANH, HARD_SWISH, ELU,
+// ABS. The primitive derives TFLite's multipliers from the scales.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
@@ -34,8 +34,8 @@ primitive_attr tflite_attr(const lowering &l) {
     return attr;
 }
 
-/// TFLite Micro's codes of LOGISTIC and TANH are worth 1/256 and 1/128 whatever scale the output has (its own tests give
-/// 1/255); the zero point it asks for.
+/// TFLite Micro's codes of LOGISTIC and TANH are worth 1/256 and 1/128 whatever scale the output has (its own
+/// tests give 1/255); the zero point it asks for.
 template <algorithm alg, std::int32_t zero_point> std::unique_ptr<step> sigmoid(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     const linear_codes y = per_tensor(dst, "the output");

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most_dims = 6;
 constexpr float least_ratio_of_codes = 0x1p-8f, largest_ratio_of_codes = 0x1p7f;
 
-/// Where a product has its tensors; `channel_axis` is the filter's.
+/// The numbers of a product's inputs; `channel_axis` is the filter's dimension of output channels.
 struct product_inputs {
     std::size_t src = 0, filter = 1, bias = 2;
     std::int32_t channel_axis = 0;

@@ -1,5 +1,5 @@
-// Which row of the table (rows.hpp) counts for a node of a network, and what its lowering becomes by
-// it.
+// Finds the row of the table (rows.hpp) that holds for a node of a network, and makes the node's lowering
+// from it.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/profiles.hpp"
 
@@ -89,7 +89,8 @@ const contract_row *row_of(const runtime &r, const lowering &node) {
     return nullptr;
 }
 
-/// Whether networks of `framework` get a contract from a runtime under the condition of a row; the operator's own is one.
+/// Whether networks of `framework` get a contract from a runtime under the condition of a row; the operator's
+/// own is one.
 bool has_contract(const runtime &r, const std::string &framework, const std::string &op,
                   const named_condition &when) {
     for (const contract_row &each : rows)
@@ -176,7 +177,7 @@ const runtime &paired(const runtime &first, const runtime *substitute) {
     return pairs.try_emplace({first.name, substitute}, pair).first->second;
 }
 
-/// That of a name in the table, for networks of a framework.
+/// Returns the runtime of a name in the table. Throws an error if its networks are another framework's.
 const runtime &listed(const std::string &name, const std::string &framework, bool is_substitute) {
     const std::string of = find_profile(name).framework;
     const runtime &found = *std::find_if(std::begin(runtimes), std::end(runtimes),

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What TFLite's operators give for other sizes of their inputs: dimensions alone, types stay the file's. Which operator has which
-// is in its row; shapes of one operator alone stand with it.
+// Shape functions of TFLite's operators: the dimensions of outputs for other sizes of the inputs. Types stay
+// as the file has them. An operator's row names its function; functions that one operator alone uses stand
+// beside it.
 
 #include "network/shapes/node_shapes.hpp"
 
@@ -9,7 +10,7 @@ namespace octet::model::tflite_shape {
 
 /// Dimensions of an input that must have four.
 const memory::dims &image(const node_shapes &n, std::size_t i);
-/// Which of `rank` dimensions a list of axes names.
+/// Element d is true if `axes` names dimension d of `rank`.
 std::vector<bool> named_axes(const node_shapes &n, const std::vector<std::int64_t> &axes, std::size_t rank);
 
 void same(node_shapes &n);
