@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Every table and plot of doc/performance.md in one run, for an otherwise idle machine:
 #
-#     bench/tables.sh --output DIR [--shapes bench/shapes/networks] [--octet build/release/tools/octet] [--rounds 9] [--threads 1,2]
-#                     [--against N=FILE.csv]… [--network FILE.onnx]… [--node-modules DIR]
+#     bench/tables.sh --output DIR [--shapes bench/shapes/networks] [--octet build/release/tools/octet]
+#                     [--rounds 9] [--threads 1,2] [--against N=FILE.csv]… [--network FILE.onnx]…
+#                     [--node-modules DIR]
 #
-# --shapes is a folder of shape tables (*.csv). Each round times all layers with each count of threads and in oneDNN, sample by
-# sample in turn, so the command needs -DOCTET_WITH_ONEDNN=ON; a layer counts with its medians over the rounds. --against adds
-# another library's shares of the peak for N threads (bench/table.py). --network times whole networks and their layers, against
-# ONNX Runtime where --node-modules says that it is installed. A run that was stopped goes on where it was.
+# --shapes is a folder of shape tables (*.csv). Each round times all layers with each count of threads and in oneDNN,
+# sample by sample in turn, so the command needs -DOCTET_WITH_ONEDNN=ON; a layer counts with its medians over the
+# rounds. --against adds another library's shares of the peak for N threads (bench/table.py). --network times whole
+# networks and their layers, against ONNX Runtime where --node-modules says that it is installed. A run that was
+# stopped goes on where it was.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,11 +1,13 @@
 # Flags of every target of this project, as an interface target.
 # SPDX-License-Identifier: Apache-2.0
 
-# ccache, where it is found, compiles no file twice, in whatever folder, unless CMAKE_CXX_COMPILER_LAUNCHER says otherwise (or nothing).
+# ccache, where it is found, compiles no file twice, in whatever folder, unless CMAKE_CXX_COMPILER_LAUNCHER says
+# otherwise (or nothing).
 find_program(CCACHE ccache)
 mark_as_advanced(CCACHE)
 if(CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE} CACHE STRING "Before the compiler")
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE}
+        CACHE STRING "Before the compiler")
 endif()
 
 add_library(octet_flags INTERFACE)
@@ -18,22 +20,25 @@ if(OCTET_WARNINGS_AS_ERRORS)
     target_compile_options(octet_flags INTERFACE -Werror)
 endif()
 if(OCTET_SANITIZE)
-    target_compile_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE} -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
     target_link_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE})
 endif()
 
-# For what is built around the library and computes little: optimized, the instrumented templates of other libraries' headers take three times
-# as long to compile. What is used without a value is the release build's to find: GCC 12 warns of libstdc++'s own <regex> here.
+# For what is built around the library and computes little: optimized, the instrumented templates of other libraries'
+# headers take three times as long to compile. What is used without a value is the release build's to find: GCC 12
+# warns of libstdc++'s own <regex> here.
 add_library(octet_outer_flags INTERFACE)
 target_link_libraries(octet_outer_flags INTERFACE octet_flags)
 if(OCTET_SANITIZE)
     target_compile_options(octet_outer_flags INTERFACE -O0 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 
-# octet_join(TARGET [EXCEPT REGEX]): with OCTET_JOIN_SOURCES up to 12 files of a folder are compiled as one, which saves half of a build from
-# nothing: most of a file's time goes into the headers that all of them include. What files keep to themselves in unnamed namespaces has
-# therefore different names within a folder; EXCEPT names the folders where it has the same name on purpose. Off in the release preset,
-# which shows that each file includes what it needs and compiles one file where one has changed.
+# octet_join(TARGET [EXCEPT REGEX]): with OCTET_JOIN_SOURCES up to 12 files of a folder are compiled as one, which
+# saves half of a build from nothing: most of a file's time goes into the headers that all of them include. What files
+# keep to themselves in unnamed namespaces has therefore different names within a folder; EXCEPT names the folders
+# where it has the same name on purpose. Off in the release preset, which shows that each file includes what it needs
+# and compiles one file where one has changed.
 option(OCTET_JOIN_SOURCES "Compile the files of a folder together" OFF)
 function(octet_join target)
     if(NOT OCTET_JOIN_SOURCES)

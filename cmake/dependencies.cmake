@@ -1,5 +1,5 @@
-# What the build needs, looked for in one place, so that what is missing is said in a sentence before anything is compiled.
-# Optional libraries are never linked silently: a summary says which were taken.
+# What the build needs, looked for in one place, so that what is missing is said in a sentence before anything is
+# compiled. Optional libraries are never linked silently: a summary says which were taken.
 # SPDX-License-Identifier: Apache-2.0
 
 # The runtime of the library's threads: its CMake package, target, and pkg-config module.
@@ -8,7 +8,8 @@ set_property(CACHE OCTET_THREADS PROPERTY STRINGS tbb omp)
 if(OCTET_THREADS STREQUAL "tbb")
     find_package(TBB QUIET)
     if(NOT TBB_FOUND)
-        message(FATAL_ERROR "Octet needs oneTBB for its threads and did not find it. Install it (Debian: libtbb-dev), set TBB_DIR "
+        message(FATAL_ERROR
+            "Octet needs oneTBB for its threads and did not find it. Install it (Debian: libtbb-dev), set TBB_DIR "
                             "to the folder of its TBBConfig.cmake, or take OpenMP: -DOCTET_THREADS=omp.")
     endif()
     set(octet_threads_package TBB)
@@ -16,7 +17,8 @@ if(OCTET_THREADS STREQUAL "tbb")
 elseif(OCTET_THREADS STREQUAL "omp")
     find_package(OpenMP COMPONENTS CXX QUIET)
     if(NOT OpenMP_CXX_FOUND)
-        message(FATAL_ERROR "OCTET_THREADS is omp, but this compiler has no OpenMP (Debian: libgomp1, or libomp-dev for clang).")
+        message(FATAL_ERROR
+            "OCTET_THREADS is omp, but this compiler has no OpenMP (Debian: libgomp1, or libomp-dev for clang).")
     endif()
     set(octet_threads_package OpenMP)
     set(octet_threads_target OpenMP::OpenMP_CXX)
@@ -26,7 +28,8 @@ endif()
 find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h DOC "Folder that contains xbyak/xbyak.h")
 mark_as_advanced(XBYAK_INCLUDE_DIR)
 if(NOT XBYAK_INCLUDE_DIR)
-    message(FATAL_ERROR "Octet needs the header library Xbyak to generate its kernels and did not find xbyak/xbyak.h. Install it "
+    message(FATAL_ERROR
+        "Octet needs the header library Xbyak to generate its kernels and did not find xbyak/xbyak.h. Install it "
                         "(Debian: libxbyak-dev) or set XBYAK_INCLUDE_DIR.")
 endif()
 
@@ -49,9 +52,10 @@ function(octet_with name packages what)
     set(OCTET_HAVE_${name} ${OCTET_HAVE_${name}} PARENT_SCOPE)
 endfunction()
 
-set(OCTET_WITH_ONNX AUTO CACHE STRING "octet::network reads .onnx files: AUTO (where ONNX's protobuf classes are found), ON, OFF")
+set(OCTET_WITH_ONNX
+    AUTO CACHE STRING "octet::network reads .onnx files: AUTO (where ONNX's protobuf classes are found), ON, OFF")
 set(OCTET_WITH_ONEDNN AUTO CACHE STRING
-    "oneDNN: AUTO (an oracle of the tests where found), ON (also the baseline of `octet bench`, which then links it), OFF")
+    "oneDNN: AUTO (an oracle of the tests where found), ON (also the baseline of `octet bench`, which links it), OFF")
 set_property(CACHE OCTET_WITH_ONNX OCTET_WITH_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 
 set(OCTET_PYTHON AUTO CACHE STRING "Python package octet: AUTO (where pybind11 is found), ON, OFF")
@@ -67,9 +71,10 @@ if(OCTET_WITH_ONNX AND (OCTET_BUILD_NETWORK OR OCTET_BUILD_TOOLS OR OCTET_BUILD_
     octet_with(ONNX "libonnx-dev libprotobuf-dev" ".onnx files" Protobuf_FOUND ONNX_INCLUDE_DIR ONNX_PROTO_LIBRARY)
 endif()
 
-# `octet serve`; ON makes its libraries, which tests are linked to, also without the command. prometheus-cpp also looks for what its
-# listener would need; ours is the server's own.
-set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where nghttp2, Boost, OpenSSL and prometheus-cpp are found), ON, OFF")
+# `octet serve`; ON makes its libraries, which tests are linked to, also without the command. prometheus-cpp also
+# looks for what its listener would need; ours is the server's own.
+set(OCTET_WITH_SERVE
+    AUTO CACHE STRING "`octet serve`: AUTO (where nghttp2, Boost, OpenSSL and prometheus-cpp are found), ON, OFF")
 set_property(CACHE OCTET_WITH_SERVE PROPERTY STRINGS AUTO ON OFF)
 set(OCTET_HAVE_SERVE FALSE)
 if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUTO"))
@@ -87,8 +92,9 @@ if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUT
         include(CheckLibraryExists)
         check_library_exists(${NGHTTP2_LIBRARY} nghttp2_option_set_max_continuations "" OCTET_NGHTTP2_IS_BOUNDED)
     endif()
-    octet_with(SERVE "libnghttp2-dev protobuf-compiler libprotobuf-dev libboost-dev libssl-dev prometheus-cpp-dev" "octet serve"
-               Boost_FOUND OpenSSL_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND NGHTTP2_INCLUDE_DIR
+    octet_with(SERVE "libnghttp2-dev protobuf-compiler libprotobuf-dev libboost-dev libssl-dev prometheus-cpp-dev"
+        "octet serve" Boost_FOUND OpenSSL_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND
+        NGHTTP2_INCLUDE_DIR
                NGHTTP2_LIBRARY OCTET_NGHTTP2_IS_BOUNDED PROTOC)
 endif()
 

@@ -1,6 +1,6 @@
-# What `cmake --install` puts where, in components that are also the Debian packages (cmake/package.cmake): library (the shared
-# libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), onnxruntime (the
-# execution provider), python, documentation (the manual).
+# What `cmake --install` puts where, in components that are also the Debian packages (cmake/package.cmake): library
+# (the shared libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the
+# command), onnxruntime (the execution provider), python, documentation (the manual).
 # SPDX-License-Identifier: Apache-2.0
 
 include(CMakePackageConfigHelpers)
@@ -15,8 +15,8 @@ function(octet_install_library target component)
     install(EXPORT octet_${component}_targets NAMESPACE octet:: DESTINATION ${octet_cmake_dir} COMPONENT development)
 endfunction()
 
-# octet_install_pkgconfig(NAME LIBRARY DESCRIPTION REQUIRES REQUIRES_PRIVATE): the paths are relative to the file, because
-# `cmake --install --prefix` and packages move it.
+# octet_install_pkgconfig(NAME LIBRARY DESCRIPTION REQUIRES REQUIRES_PRIVATE): the paths are relative to the file,
+# because `cmake --install --prefix` and packages move it.
 function(octet_install_pkgconfig name library description requires requires_private libs_private)
     file(RELATIVE_PATH OCTET_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
     string(REGEX REPLACE "/$" "" OCTET_PC_PREFIX "${OCTET_PC_PREFIX}")
@@ -51,9 +51,11 @@ if(TARGET octet::network)
     if(OCTET_HAVE_ONNX)
         set(octet_formats_libraries "-lonnx_proto -lprotobuf")
     endif()
-    octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet "" "${octet_formats_libraries}")
+    octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet
+        "" "${octet_formats_libraries}")
 else()
-    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN onnx_graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE
+    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN onnx_graph.hpp
+        EXCLUDE PATTERN contract.hpp EXCLUDE
         PATTERN quantize.hpp EXCLUDE PATTERN octet.h EXCLUDE)
 endif()
 install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp"

@@ -1,8 +1,8 @@
 # The library: objects once, linked as a shared and as a static library. oneDNN's interface in it is interop/onednn's.
 #
-# octet::octet is the shared library unless BUILD_SHARED_LIBS says otherwise. Undefined, both are built and installed; ON
-# installs the shared one alone (the static one is still there for tests and tools, which see inside the library), OFF builds
-# the static one alone.
+# octet::octet is the shared library unless BUILD_SHARED_LIBS says otherwise. Undefined, both are built and installed;
+# ON installs the shared one alone (the static one is still there for tests and tools, which see inside the library),
+# OFF builds the static one alone.
 # SPDX-License-Identifier: Apache-2.0
 
 include(GNUInstallDirs)
@@ -49,7 +49,8 @@ function(octet_shared_library target OCTET_MAP_LIBRARY)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.map.in ${map} @ONLY)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${OCTET_MAP_LIBRARY} VERSION ${PROJECT_VERSION}
                                                SOVERSION ${octet_soversion} LINK_DEPENDS ${map}
-                                               INSTALL_RPATH "$ORIGIN") # RUNPATH is not transitive: each library finds its neighbours
+                                               # RUNPATH is not transitive: each library finds its neighbours
+                                               INSTALL_RPATH "$ORIGIN")
     target_link_options(${target} PRIVATE LINKER:--version-script=${map})
 endfunction()
 

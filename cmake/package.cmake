@@ -1,6 +1,7 @@
-# `cpack` makes up to six Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, liboctet-onnxruntime, python3-octet, octet-doc. The name of the
-# first changes with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr,
-# where libraries lie in the directory of their architecture. scripts/try-packages.sh uses them in a clean system.
+# `cpack` makes up to six Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools,
+# liboctet-onnxruntime, python3-octet, octet-doc. The name of the first changes with the ABI, so that programs of two
+# versions can be installed side by side. The preset "package" is configured for /usr, where libraries lie in the
+# directory of their architecture. scripts/try-packages.sh uses them in a clean system.
 # SPDX-License-Identifier: Apache-2.0
 
 set(octet_debian_library liboctet${octet_soversion})
@@ -74,7 +75,8 @@ and later run the quantized parts of their models on Octet.")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-octet)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy")
+string(CONCAT CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VERSION}), "
+    "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Python package octet: int8 networks and their operators on NumPy arrays,
 with the bytes of the framework that they were made in.")
@@ -82,10 +84,12 @@ with the bytes of the framework that they were made in.")
 set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_NAME octet-doc)
 set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
-set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION "Manual of Octet: tutorials, references of C++, C, Python and the octet command,
+set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION
+    "Manual of Octet: tutorials, references of C++, C, Python and the octet command,
 the arithmetic of each framework.")
 
-# Each package carries its licences where Debian looks for them. An installation without packages has Octet's among the documents.
+# Each package carries its licences where Debian looks for them. An installation without packages has Octet's among
+# the documents.
 foreach(component ${CPACK_COMPONENTS_ALL})
     string(TOUPPER ${component} upper)
     install(FILES packaging/copyright DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}

@@ -1,17 +1,19 @@
-# What the tests of all packages share: a function that makes one, oracles, test support. Each folder of tests begins with
-# octet_tests_here(), and its package adds it where OCTET_BUILD_TESTS is on.
+# What the tests of all packages share: a function that makes one, oracles, test support. Each folder of tests begins
+# with octet_tests_here(), and its package adds it where OCTET_BUILD_TESTS is on.
 # SPDX-License-Identifier: Apache-2.0
 
 find_package(GTest REQUIRED)
 enable_language(C) # of clients of the C interfaces
 
-# octet_tests_here(): programs of this folder lie together with all others, in tests/ of the build, and have what tests are started with.
+# octet_tests_here(): programs of this folder lie together with all others, in tests/ of the build, and have what
+# tests are started with.
 macro(octet_tests_here)
     set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     cmake_language(DEFER CALL octet_cap_onednn)
 endmacro()
 
-# oneDNN is the oracle as it computes with AVX512-VNNI, here and inside PyTorch: doc/onednn.md says what it does with AMX.
+# oneDNN is the oracle as it computes with AVX512-VNNI, here and inside PyTorch: doc/onednn.md says what it does with
+# AMX.
 function(octet_cap_onednn)
     get_property(all_tests DIRECTORY PROPERTY TESTS)
     set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI)
@@ -50,7 +52,8 @@ target_link_libraries(octet_testing INTERFACE octet_arithmetic octet_static octe
 
 # The one file that is compiled with paths of this machine.
 add_library(octet_test_paths STATIC tests/support/paths.cpp)
-target_compile_definitions(octet_test_paths PRIVATE OCTET_SHARED_DIR="${OCTET_SHARED_DIR}" OCTET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_compile_definitions(octet_test_paths PRIVATE OCTET_SHARED_DIR="${OCTET_SHARED_DIR}"
+    OCTET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # Programs with these have the level avx512_amx on machines without tile registers.
 add_library(amx_emulator OBJECT EXCLUDE_FROM_ALL tests/amx/emulator.cpp tests/amx/instructions.cpp)

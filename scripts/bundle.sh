@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Makes a folder that runs and measures Octet on any x86-64 Linux: bundle.sh [--octet PROGRAM] [--shapes DIR] [--output DIR] [NETWORK.onnx…]
+# Makes a folder that runs and measures Octet on any x86-64 Linux: bundle.sh [--octet PROGRAM] [--shapes DIR]
+# [--output DIR] [NETWORK.onnx…]
 #
-# By default PROGRAM is build/release/tools/octet, DIR bench/shapes/networks, and the output
-# build/bundle. The folder has the loader and all libraries, glibc's too, so that nothing of the other system is asked for but its
-# kernel; shape tables; goldens; the given networks and those of bench/networks, as far as they fit; and measure.sh, which writes all that
-# there is to know about the other machine into one file. A command that is linked to oneDNN (-DOCTET_WITH_ONEDNN=ON) takes it along.
+# By default PROGRAM is build/release/tools/octet, DIR bench/shapes/networks, and the output build/bundle. The folder
+# has the loader and all libraries, glibc's too, so that nothing of the other system is asked for but its kernel;
+# shape tables; goldens; the given networks and those of bench/networks, as far as they fit; and measure.sh, which
+# writes all that there is to know about the other machine into one file. A command that is linked to oneDNN
+# (-DOCTET_WITH_ONEDNN=ON) takes it along.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,7 +34,8 @@ strip -o "$output/lib/octet" "$program"
 mapfile -t libraries < <(ldd "$program" | awk '$2 == "=>" { print $3 } $1 ~ /ld-linux/ { print $1 }')
 for library in "${libraries[@]}"; do
     [ -e "$library" ] || fail "a library of $program is missing: see ldd"
-    [[ $library != */libtbb.so* ]] || libraries+=("$(dirname "$library")"/libtbbmalloc.so.2) # which oneTBB loads by itself
+    # oneTBB loads its allocator by itself.
+    [[ $library != */libtbb.so* ]] || libraries+=("$(dirname "$library")"/libtbbmalloc.so.2)
 done
 for library in "${libraries[@]}"; do
     [ -e "$library" ] || continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks of the sources: format, the licence of each file, that files and symbols named in comments and pages exist, links and
-# spelling of the pages, that every public item of include/octet is documented, and clang-tidy on changed lines where there is a build.
-# Prints the figures of scripts/figures.py, too.
+# Checks of the sources: format, the length of lines, the licence of each file, that files and symbols named in
+# comments and pages exist, links and spelling of the pages, that every public item of include/octet is documented, and
+# clang-tidy on changed lines where there is a build. Prints the figures of scripts/figures.py, too.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,13 @@ scripts/packages.sh test docs
 
 echo "== clang-format"
 git ls-files '*.cpp' '*.hpp' '*.inl' | xargs clang-format --dry-run -Werror
+
+echo "== lines of at most 120 columns"
+# Characters, not bytes. What programs write is left out: octet.abi, JSON and other data.
+long=$(git ls-files -z -- '*.cpp' '*.hpp' '*.inl' '*.h' '*.c' '*.in' '*.map' '*.fbs' '*.proto' '*.py' '*.pyi' \
+    '*.js' '*.cjs' '*.mjs' '*.sh' '*.cmake' '*CMakeLists.txt' .ci/run scripts/bundle/octet |
+    LC_ALL=C.UTF-8 xargs -0 grep -nHE '^.{121}') || true
+[ -z "$long" ] || { printf '%s\n' "$long"; exit 1; }
 
 echo "== licences"
 scripts/spdx.py --check
@@ -25,8 +32,10 @@ done < <(git grep -hIoE '(^|[ (`"])[a-z_]+(/[A-Za-z0-9_-]+)+\.(hpp|cpp|inl|md|sh
 names=$(sed 's#.*/##' <<<"$files")
 while read -r name; do
     grep -qxF "$name" <<<"$names" || { git grep -nIF "$name" -- ':!CHANGELOG.md'; missing=1; }
-done < <({ git grep -hIoE '//.*' -- '*.cpp' '*.hpp' '*.inl' '*.h'; git grep -hIoE '#.*' -- '*.sh' '*.py' '*.cmake' '*CMakeLists.txt'
-           git grep -hIoE '`[A-Za-z0-9_-]+\.[a-z]+`' -- '*.md'; } | grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | grep -v '^NAME' | sort -u)
+done < <({ git grep -hIoE '//.*' -- '*.cpp' '*.hpp' '*.inl' '*.h'
+           git grep -hIoE '#.*' -- '*.sh' '*.py' '*.cmake' '*CMakeLists.txt'
+           git grep -hIoE '`[A-Za-z0-9_-]+\.[a-z]+`' -- '*.md'; } |
+               grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | grep -v '^NAME' | sort -u)
 [ "$missing" -eq 0 ] || { echo "no such files"; exit 1; }
 
 echo "== names of symbols"

@@ -22,8 +22,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.M)
 
 
 class Tree:
-    """The sources below some folders, without their tests: `text` by path, and what each file includes, of these files (`includes`) and of
-    others (`foreign`, as they are written)."""
+    """The sources below some folders, without their tests: `text` by path, and what each file includes, of these
+    files (`includes`) and of others (`foreign`, as they are written)."""
 
     def __init__(self, root, folders=PRODUCT):
         self.text, self.includes, self.foreign = {}, {}, {}

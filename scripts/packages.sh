@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test and docs, by default all of them. build is what the library,
-# the command, the server and the Python package need; test and docs are what their tests and the manual need besides. Does nothing where all are there.
-# Where npm is found, test and all also install the packages of npm that tests compare with.
+# Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test and docs, by default all of them. build
+# is what the library, the command, the server and the Python package need; test and docs are what their tests and the
+# manual need besides. Does nothing where all are there. Where npm is found, test and all also install the packages of
+# npm that tests compare with.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 
@@ -55,7 +56,8 @@ install_npm_packages() {
     mkdir -p "$folder"
     if ! command -v npm >/dev/null; then
         echo "npm is missing: comparisons with ONNX Runtime, LiteRT and other clients of octet serve are skipped"
-    elif timeout 300 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --silent "${packages[@]}"; then
+    elif timeout 300 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --silent \
+        "${packages[@]}"; then
         echo "${packages[*]}" >"$folder/installed"
     else
         echo "npm cannot install ${packages[*]}: comparisons with them are skipped"

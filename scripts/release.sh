@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
-# Makes a release: release.sh [--source] VERSION [FOLDER]. Everything lies in FOLDER, by default build/octet-VERSION: the source archive,
-# Debian packages, the wheel, the container image, the bill of materials (SPDX) and checksums. --source stops behind the source archive.
+# Makes a release: release.sh [--source] VERSION [FOLDER]. Everything lies in FOLDER, by default build/octet-VERSION:
+# the source archive, Debian packages, the wheel, the container image, the bill of materials (SPDX) and checksums.
+# --source stops behind the source archive.
 #
-# It refuses before it builds: a tree with changes, a version that is not VERSION everywhere, a changelog without a dated section, a contact that
-# nobody reads, a C interface that differs from its description. The archive's bytes follow from the commit alone. Packages and
-# wheel are installed and used in a clean system by scripts/try-packages.sh, where one can be made; the tests of every build install the
-# library and the wheel (tests/install, interop/python/tests/wheel_test.sh).
+# It refuses before it builds: a tree with changes, a version that is not VERSION everywhere, a changelog without a
+# dated section, a contact that nobody reads, a C interface that differs from its description. The archive's bytes
+# follow from the commit alone. Packages and wheel are installed and used in a clean system by
+# scripts/try-packages.sh, where one can be made; the tests of every build install the library and the wheel
+# (tests/install, interop/python/tests/wheel_test.sh).
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 only_source=false
 [ "${1-}" != --source ] || { only_source=true; shift; }
 version=${1-}
-[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "release.sh: VERSION is '$version', the form is 1.2.3" >&2; exit 2; }
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || {
+    echo "release.sh: VERSION is '$version', the form is 1.2.3" >&2
+    exit 2
+}
 folder=${2:-build/octet-$version}
 
 wrong=0
@@ -23,9 +28,12 @@ has() { grep -qE "$2" "$1"; }
 dotted=${version//./\\.}
 [ -z "$(git status --porcelain)" ] || refuse "the tree has changes: $(git status --porcelain | head -3 | tr '\n' ' ')"
 has CMakeLists.txt "^project\(octet VERSION $dotted " || refuse "CMakeLists.txt has another version than $version"
-has packaging/vcpkg/vcpkg.json "\"version\": \"$dotted\"" || refuse "packaging/vcpkg/vcpkg.json has another version than $version"
-has packaging/conan/conanfile.py "^    version = \"$dotted\"" || refuse "packaging/conan/conanfile.py has another version than $version"
-has CHANGELOG.md "^## \[$dotted\] - [0-9]{4}-[0-9]{2}-[0-9]{2}" || refuse "CHANGELOG.md has no section '## [$version] - YYYY-MM-DD'"
+has packaging/vcpkg/vcpkg.json "\"version\": \"$dotted\"" ||
+    refuse "packaging/vcpkg/vcpkg.json has another version than $version"
+has packaging/conan/conanfile.py "^    version = \"$dotted\"" ||
+    refuse "packaging/conan/conanfile.py has another version than $version"
+has CHANGELOG.md "^## \[$dotted\] - [0-9]{4}-[0-9]{2}-[0-9]{2}" ||
+    refuse "CHANGELOG.md has no section '## [$version] - YYYY-MM-DD'"
 ! has CHANGELOG.md '^## \[Unreleased\].*[0-9]' || refuse "CHANGELOG.md calls a version unreleased"
 contact=$(sed -n 's/^set(CPACK_PACKAGE_CONTACT "\(.*\)")/\1/p' cmake/package.cmake)
 [[ $contact == *@* && ! $contact =~ (\.invalid|\.example|example\.(com|org|net)|\.test|localhost) ]] ||
@@ -63,14 +71,18 @@ for engine in podman docker; do
     image=$engine
     break
 done
-[ $image != none ] || echo "release.sh: neither podman nor docker runs here: the folder has the Containerfile, not the image"
+[ $image != none ] ||
+    echo "release.sh: neither podman nor docker runs here: the folder has the Containerfile, not the image"
 
 echo "== bill of materials, checksums"
-scripts/sbom.py "$version" "$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" "$folder"/* >"$folder.spdx.json"
+scripts/sbom.py "$version" "$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" "$folder"/* \
+    >"$folder.spdx.json"
 mv "$folder.spdx.json" "$folder/octet-$version.spdx.json"
 (cd "$folder" && sha256sum -- * >SHA256SUMS)
 
 echo "== installed and used"
-scripts/try-packages.sh build/package || { [ $? -eq 77 ] && echo "release.sh: no clean system can be made here, so nothing was tried"; }
+scripts/try-packages.sh build/package || {
+    [ $? -eq 77 ] && echo "release.sh: no clean system can be made here, so nothing was tried"
+}
 (cd "$folder" && sha256sum --quiet -c SHA256SUMS)
 ls -l "$folder"

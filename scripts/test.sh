@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All tests: release build with warnings as errors (the API's tests on oneTBB and on OpenMP), then address+undefined and thread sanitizers.
-# scripts/test.sh release runs only the first; any list of presets works.
+# All tests: release build with warnings as errors (the API's tests on oneTBB and on OpenMP), then address+undefined
+# and thread sanitizers. scripts/test.sh release runs only the first; any list of presets works.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

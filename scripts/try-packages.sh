@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# Installs the Debian packages, then the wheel, in a clean Debian 12 and uses them as a stranger would: try-packages.sh [BUILD].
+# Installs the Debian packages, then the wheel, in a clean Debian 12 and uses them as a stranger would:
+# try-packages.sh [BUILD].
 #
-# Without a directory build/package is compiled and taken. A clean system has nothing of this machine: what a package forgot to depend on is
-# missing there. Exits with 77 where none can be made, which takes root, mmdebstrap and Debian's packages from the network.
+# Without a directory build/package is compiled and taken. A clean system has nothing of this machine: what a package
+# forgot to depend on is missing there. Exits with 77 where none can be made, which takes root, mmdebstrap and
+# Debian's packages from the network.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "try-packages.sh: not root, skipped"; exit 77; }
-command -v mmdebstrap >/dev/null || { echo "try-packages.sh: mmdebstrap is missing (Debian: mmdebstrap), skipped"; exit 77; }
+command -v mmdebstrap >/dev/null || {
+    echo "try-packages.sh: mmdebstrap is missing (Debian: mmdebstrap), skipped"
+    exit 77
+}
 
 build=${1-}
 if [ -z "$build" ]; then
@@ -19,16 +24,23 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 place=$scratch/octet-journey
 mkdir -p "$place/packages"
-(cd "$build" && cpack -G DEB -B "$place/packages" >"$scratch/cpack.log" 2>&1) || { cat "$scratch/cpack.log" >&2; exit 1; }
+(cd "$build" && cpack -G DEB -B "$place/packages" >"$scratch/cpack.log" 2>&1) || {
+    cat "$scratch/cpack.log" >&2
+    exit 1
+}
 rm -rf "$place/packages/_CPack_Packages"
 if [ -d "$build/python" ] && command -v patchelf >/dev/null; then
-    OCTET_WHEEL_BUILD=$(realpath "$build") /usr/bin/python3 -c "import sys; sys.path.insert(0, 'interop/python'); import wheel_backend
+    OCTET_WHEEL_BUILD=$(realpath "$build") /usr/bin/python3 -c "
+import sys
+sys.path.insert(0, 'interop/python')
+import wheel_backend
 wheel_backend.build_wheel(sys.argv[1])" "$place"
 fi
 cp tests/packages/journey.sh tests/packages/five_lines.py tests/install/five_lines.cpp "$place/"
 
 # Networks with the bytes that their framework gives, as plain files.
-python3 - "$place/cases" examples/digits/digits_golden.json "${OCTET_SHARED_DIR:-../shared}/models/models.json" <<'PYTHON'
+python3 - "$place/cases" examples/digits/digits_golden.json "${OCTET_SHARED_DIR:-../shared}/models/models.json" \
+    <<'PYTHON'
 import json, os, shutil, sys
 
 cases, *manifests = sys.argv[1:]

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the wheel of the Python package, build/octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else build/wheel is compiled.
+# Makes the wheel of the Python package, build/octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else
+# build/wheel is compiled.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,4 +11,8 @@ if [ $# -gt 0 ]; then
     export OCTET_WHEEL_BUILD
 fi
 mkdir -p build
-/usr/bin/python3 -c "import sys; sys.path.insert(0, 'interop/python'); import wheel_backend; print('build/' + wheel_backend.build_wheel('build'))"
+/usr/bin/python3 -c "
+import sys
+sys.path.insert(0, 'interop/python')
+import wheel_backend
+print('build/' + wheel_backend.build_wheel('build'))"

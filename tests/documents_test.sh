@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Links and spelling of the pages: documents_test.sh ROOT. First that scripts/check_documents.py finds what is wrong on a page made up, then
-# that it finds nothing in ROOT.
+# Links and spelling of the pages: documents_test.sh ROOT. First that scripts/check_documents.py finds what is wrong
+# on a page made up, then that it finds nothing in ROOT.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$1"
@@ -12,12 +12,12 @@ echo requantization >"$wrong/doc/words.txt"
 cat >"$wrong/README.md" <<'PAGE'
 # One heading: `code` & more
 
-Right: [here](#one-heading-code--more), [there](doc/NAME.md#second), [twice](doc/NAME.md#second-1), ![the picture](doc/words.txt),
-requantization, colour and color, `no_wurd`, AVX512.
+Right: [here](#one-heading-code--more), [there](doc/NAME.md#second), [twice](doc/NAME.md#second-1),
+![the picture](doc/words.txt), requantization, colour and color, `no_wurd`, AVX512.
 
     indented wurd [no](link.md)
 
-Wrong: [file](doc/NO_NAME.md), [heading](doc/NAME.md#third), [own](#nowhere), ![picture](none.svg), <img src="none.png">.
+Wrong: [file](doc/NO_NAME.md), [heading](doc/NAME.md#third), [own](#nowhere), ![one](none.svg), <img src="none.png">.
 Also wrong: a requantizzation.
 
 | head | of a table |

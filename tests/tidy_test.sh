@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/tidy.sh fails where it should, in a repository of three commits: a silence that nothing breaks would prove nothing.
-# Usage: tidy_test.sh SOURCE_DIRECTORY
+# scripts/tidy.sh fails where it should, in a repository of three commits: a silence that nothing breaks would prove
+# nothing. Usage: tidy_test.sh SOURCE_DIRECTORY
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 source=$(cd "$1" && pwd)
@@ -8,7 +8,8 @@ command -v clang-tidy-diff >/dev/null || { echo "clang-tidy is missing"; exit 77
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
-export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@example.org GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@example.org
+export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@example.org GIT_COMMITTER_NAME=test \
+    GIT_COMMITTER_EMAIL=test@example.org
 unset OCTET_TIDY_BASE
 git init -q
 cp "$source/.clang-tidy" .

@@ -232,7 +232,7 @@ private:
         return sums;
     }
 
-    /// Which results of one line are computed, from which lines of the kernel.
+    /// The results of one line that are computed, and the lines of the kernel that they come from.
     struct line_part {
         dim_t outer, group, groups, panel; ///< `groups` groups from `group` on
         const std::int8_t *weights;        ///< of the panel

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where the rows of a band are read: the user's memory, scratch memory that is filled here, or both.
+// Decides where the rows of a band are read: in the user's memory, in scratch memory that is filled here, or
+// in both.
 
 #include <array>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Which tiles a line of rows is cut into: those that take the fewest cycles by an estimate of what a core
-// does. The estimate ranks tiles and divides work among threads; no result depends on it.
+// Cuts a line of rows into the tiles that take the fewest cycles by an estimate of a core's work. The estimate
+// ranks tiles and divides work among threads; no result depends on it.
 
 #include "common/machine.hpp"
 #include "jit/kernels/dot.hpp"
@@ -28,15 +28,14 @@ double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quad
 /// Quads of a reduction that count for its time: in tile registers each tap begins a step.
 dim_t planned_quads(jit::dot_products products, dim_t taps, dim_t quads);
 
-/// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles
-/// are.
+/// Threads share the panels of one stored group, and besides them lines: whole lines, or the tiles of a line.
 struct sharing {
     int threads = 1;
     dim_t lines = 1, groups = 1;
     bool splits_lines = false;
     bool may_overlap = false; ///< tiles, as far as taps, groups and zero points are concerned
 };
-/// What tiles meet in the caches, where rows are at one distance.
+/// The distances and sizes that decide which lines tiles find in the caches, if rows are at one distance.
 struct tile_memory {
     dim_t row_stride = 0;          ///< bytes between source rows; 0: not known
     bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice

@@ -7,9 +7,9 @@
 namespace octet::impl::jit {
 
 int max_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
-    // The reduction needs the weights, a broadcast source and, of words, a product. Columns of their own need weights,
-    // a source and, at the last lanes, a mask. Filtered rows meet one vector after the other. Grouped codes need an order of the
-    // source for each vector, and several a register to permute into.
+    // The reduction needs the weights, a broadcast source and, of words, a product. Columns of their own need
+    // weights, a source and, at the last lanes, a mask. Filtered rows meet one vector after the other.
+    // Grouped codes need an order of the source for each vector, and several a register to permute into.
     if (products == dot_products::winograd_f43)
         vectors = 1;
     const int reduction = products == dot_products::own_floats ? 3

@@ -11,8 +11,8 @@
 // is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed
 // source arrives with its sign bit flipped and its zero point raised by 128, but where signed bytes can be
 // multiplied. Without a dot-product instruction they arrive as 16-bit words of either sign, and a quad of the
-// source is 8 bytes; so may weights, whose quads are then 128 bytes. Floats are added in the order of taps and quads, each by one fused multiply-add: the
-// definition of their sums.
+// source is 8 bytes; so may weights, whose quads are then 128 bytes. Floats are added in the order of taps and
+// quads, each by one fused multiply-add: the definition of their sums.
 
 #include <cstdint>
 #include <vector>
@@ -54,8 +54,8 @@ constexpr int grouped_quads = 4;
 constexpr int rows_together(dot_products p) { return p == dot_products::winograd_f43 ? 4 : 1; }
 /// Taps that are filtered together, parts of such a source row, and of them those that each pass over it multiplies.
 constexpr int winograd_taps = 3, winograd_parts = 6, winograd_parts_of_pass[] = {4, 2};
-/// Bytes of the weights that a quad of a source row meets side by side: of a block of 16 columns, of filtered rows in one
-/// vector of columns.
+/// Bytes of the weights that a quad of a source row meets side by side: those of a block of 16 columns or,
+/// for filtered rows, of one vector of columns.
 constexpr int weights_quad_bytes(dot_products p, int lanes) {
     constexpr int word_quad = 8;
     return p == dot_products::winograd_f43 ? word_quad * winograd_parts * lanes
@@ -82,7 +82,7 @@ struct dot_spec {
     std::int64_t quads = 1;          ///< per tap
     int columns_of_quad = 0;         ///< of grouped_codes: columns with the same quad are neighbours, so many
     /// Rows that each tap of a line of the kernel multiplies, if these are not all: the others see zeros of padding.
-    /// Where it is not empty, the taps of a call are whole lines.
+    /// If it is not empty, the taps of a call are whole lines.
     std::vector<row_range> rows_of_tap;
     /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.

@@ -326,8 +326,8 @@ void dot_kernel::take_orders() {
     }
 }
 
-/// A tap of merged groups. Of a column's four quads of weights three are zeros, so that their union is the quad that it has; of the
-/// source each column gets the quad of its group.
+/// A tap of merged groups. Three of a column's four quads of weights are zeros, so the union of the four is
+/// the column's own quad. Each column gets the source quad of its group.
 void dot_kernel::grouped_tap(const Reg64 &src) {
     std::vector<vec> weights;
     for (int v = 0; v < spec_.vectors; v++) {

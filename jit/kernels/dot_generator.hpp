@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What emits the dot kernel (dot.hpp): the reduction of codes and floats is in dot_generator.cpp, that of words in dot_words.cpp.
+// Emits the dot kernel (dot.hpp): the reduction of codes and floats is in dot_generator.cpp, that of words in
+// dot_words.cpp.
 
 #include <vector>
 
@@ -10,7 +11,7 @@
 
 namespace octet::impl::jit {
 
-/// What the epilogue reads is fetched during the reduction; rows lie too far apart for the machine to foresee.
+/// Fetches the operands of the epilogue during the reduction; rows lie too far apart for the machine to foresee.
 /// Clobbers the last register.
 void prefetch_dst(emitter &e, const dot_spec &spec, const epilogue &out,
                   const Xbyak::Reg64 (&dst_row_scratch)[3]);

@@ -1,9 +1,9 @@
 // The dot kernel without a dot-product instruction: pairs of 16-bit words, whose products are summed exactly.
 //
-// Three neighbouring taps over positions a step apart (stride and dilation 1) are filtered: four results take six
-// products per channel instead of twelve, by Winograd's F(4, 3) with its fractions made whole. A longer row of the kernel
-// is several such taps, the last ones filled up with zeros. Of d0 to d5, the positions that they read, and g0 to g2, the
-// weights, a source row has the parts p and the weights the parts w,
+// Three neighbouring taps over positions a step apart (stride and dilation 1) are filtered: four results take
+// six products per channel instead of twelve, by Winograd's F(4, 3) with its fractions made whole. A longer
+// row of the kernel is several such taps, the last ones filled up with zeros. Of d0 to d5, the positions that
+// they read, and g0 to g2, the weights, a source row has the parts p and the weights the parts w,
 //
 //   p0 = d4 + d3 - 4 (d2 + d1)   w0 = -4 (g0 + g1 + g2)       p3 = d4 - d2 - 2 (d3 - d1)   w3 = g0 - 2 g1 + 4 g2
 //   p1 = d4 - d3 - 4 (d2 - d1)   w1 = -4 (g0 - g1 + g2)       p4 = d4 - 5 d2 + 4 d0        w4 = 6 g0
@@ -14,10 +14,10 @@
 //   24 y0 = m4 + m0 + m1 + m2 + m3           24 y2 = m0 + m1 + 4 (m2 + m3)
 //   24 y1 = m0 - m1 + 2 (m2 - m3)            24 y3 = m0 - m1 + 8 (m2 - m3) + m5
 //
-// One pass over all taps sums m0 to m3 where the results will be, a second one goes on from there with m4 and m5: no more
-// accumulators than results. All is exact: |p| <= 2,040 and |w| <= 3,072 are words, pairs of their products far from 32
-// bits, sums are modulo 2^32; a third of 24 y is a product with the inverse of 3, and who plans sees to it that 8 y stays
-// below 2^31.
+// One pass over all taps sums m0 to m3 where the results will be, a second one goes on from there with m4 and
+// m5: no more accumulators than results. All is exact: |p| <= 2,040 and |w| <= 3,072 are words, pairs of
+// their products far from 32 bits, sums are modulo 2^32; a third of 24 y is a product with the inverse of 3,
+// and who plans sees to it that 8 y stays below 2^31.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/dot_generator.hpp"
 

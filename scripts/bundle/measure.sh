@@ -1,9 +1,10 @@
 #!/bin/sh
-# Measures this machine with what lies beside this script, and writes one file: measure.sh [FILE=measured.txt] [THREADS=1,2,4,…,all]
+# Measures this machine with what lies beside this script, and writes one file: measure.sh [FILE=measured.txt]
+# [THREADS=1,2,4,…,all]
 #
-# Instruction sets and caches; goldens and the bytes of whole networks at every instruction set; all shape tables and networks with these
-# counts of threads, against oneDNN where it is in the folder, and with vectors where the machine has tile registers. Needs /bin/sh alone.
-# Exit code 1 if anything differs or fails.
+# Instruction sets and caches; goldens and the bytes of whole networks at every instruction set; all shape tables and
+# networks with these counts of threads, against oneDNN where it is in the folder, and with vectors where the machine
+# has tile registers. Needs /bin/sh alone. Exit code 1 if anything differs or fails.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 case $0 in
@@ -30,7 +31,8 @@ show() {
 for file in /proc/version /proc/loadavg /proc/cpuinfo; do show $file >>"$output"; done
 report "$here/octet" info
 facts=$("$here/octet" info)
-levels=${facts#*instruction sets*ref} levels=${levels%%;*} highest=${levels##* } # "ref, avx2, …; highest …": ref is the formula itself
+# "ref, avx2, …; highest …": ref is the formula itself
+levels=${facts#*instruction sets*ref} levels=${levels%%;*} highest=${levels##* }
 most=${facts#*  threads } most=$((${most%%(*}))
 if [ -z "$threads" ]; then
     threads=1 count=2
@@ -45,7 +47,8 @@ for level in $levels; do
     for network in "$here"/networks/*.onnx; do
         [ -e "$network" ] || continue
         for count in 1 $most; do
-            report "$here/octet" run "$network" --isa "$level" --threads "$count" --repeat 1 --against "${network%.onnx}"
+            report "$here/octet" run "$network" --isa "$level" --threads "$count" --repeat 1 \
+                --against "${network%.onnx}"
         done
     done
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a user gets: installs the build into a scratch prefix, looks at what was installed, builds users' projects against it
-# (find_package, pkg-config, add_subdirectory), and does the same with the Debian packages, unpacked into a directory.
+# What a user gets: installs the build into a scratch prefix, looks at what was installed, builds users' projects
+# against it (find_package, pkg-config, add_subdirectory), and does the same with the Debian packages, unpacked into a
+# directory.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
@@ -11,13 +12,15 @@ fail() { echo "install test: $*" >&2; exit 1; }
 needs() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
 has() { grep -q "$1" <<<"$2"; } # not a pipe: grep leaves at its first match, and who writes into it then fails
 
-# linked PROGRAM PACKAGE COMPILER ARGUMENTS…: compiles and links as pkg-config says. The program knows where the libraries of its own lie,
-# and names none that it does not call, so that each library has to find its neighbours by itself.
+# linked PROGRAM PACKAGE COMPILER ARGUMENTS…: compiles and links as pkg-config says. The program knows where the
+# libraries of its own lie, and names none that it does not call, so that each library has to find its neighbours by
+# itself.
 linked() {
     local program=$1 package=$2
     shift 2
     # shellcheck disable=SC2046 # the flags are separate words
-    "$@" -o "$program" -Wl,--as-needed "-Wl,-rpath,$(pkg-config --variable=libdir octet)" $(pkg-config --cflags --libs "$package")
+    "$@" -o "$program" -Wl,--as-needed "-Wl,-rpath,$(pkg-config --variable=libdir octet)" \
+        $(pkg-config --cflags --libs "$package")
 }
 # started PROGRAM ARGUMENTS…: runs it with an empty environment.
 started() { env -i "$@"; }
@@ -37,7 +40,10 @@ refused() {
     if cmake -S "$source/tests/install/refused" -B "$scratch/$name" -G Ninja "$@" >"$scratch/$name.log" 2>&1; then
         fail "find_package accepts $*"
     fi
-    has "$expected" "$(tr -s ' \n' ' ' <"$scratch/$name.log")" || { cat "$scratch/$name.log" >&2; fail "$name: no '$expected'"; }
+    has "$expected" "$(tr -s ' \n' ' ' <"$scratch/$name.log")" || {
+        cat "$scratch/$name.log" >&2
+        fail "$name: no '$expected'"
+    }
 }
 
 # use PREFIX: everything under PREFIX works for users.
@@ -63,12 +69,14 @@ use() {
     if pkg-config --exists octet-network; then
         started "$scratch/$name/network_user" "$source/examples/digits/digits_int8.tflite"
         started "$scratch/$name/static_network_user" "$source/examples/digits/digits_int8.tflite"
-        ! ldd "$scratch/$name/static_network_user" | grep -q liboctet || fail "octet::network_static links a shared library of Octet"
+        ! ldd "$scratch/$name/static_network_user" | grep -q liboctet ||
+            fail "octet::network_static links a shared library of Octet"
         for program in network five_lines; do
             linked "$scratch/$name/pkgconfig_$program" octet-network c++ -std=c++17 "$source/tests/install/$program.cpp"
             started "$scratch/$name/pkgconfig_$program" "$source/examples/digits/digits_int8.tflite"
         done
-        linked "$scratch/$name/c_network_user" octet-network cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/network/tests/c_network.c"
+        linked "$scratch/$name/c_network_user" octet-network cc -std=c11 -pedantic -Wall -Wextra \
+            -Werror "$source/network/tests/c_network.c"
         started "$scratch/$name/c_network_user" "$source/examples/digits/digits_int8.tflite" "$scratch/$name/plan.octet"
         echo '#include <octet/octet.h>' | c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ - \
             "-I$(pkg-config --variable=includedir octet)"
@@ -83,9 +91,11 @@ use() {
     package=$(find "$prefix" -path '*dist-packages/octet')
     if [ -n "$package" ]; then
         has 'CONV_2D' "$(started PYTHONPATH="${package%/octet}" /usr/bin/python3 -c \
-            'import octet, sys; print(octet.Network(sys.argv[1]).explain())' "$source/examples/digits/digits_int8.tflite")" ||
+            'import octet, sys; print(octet.Network(sys.argv[1]).explain())' \
+                "$source/examples/digits/digits_int8.tflite")" ||
             fail "the Python package"
-        [ "$(started PYTHONPATH="${package%/octet}" /usr/bin/python3 -c "import importlib.metadata as m; print(m.version('octet'))")" = "$version" ] ||
+        [ "$(started PYTHONPATH="${package%/octet}" /usr/bin/python3 \
+            -c "import importlib.metadata as m; print(m.version('octet'))")" = "$version" ] ||
             fail "metadata of the Python package"
     fi
 
@@ -107,21 +117,27 @@ for library in "${library%/*}"/liboctet*.so."$version"; do
     soname=$(basename "${library%.*}")
     has "SONAME.*\[$soname\]" "$(readelf -d "$library")" || fail "SONAME of $library"
     foreign=$(nm -DC --defined-only "$library" |
-        grep -v ' octet::v0::\| T octet_\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
+        grep -v ' octet::v0::\| T octet_\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' ||
+            true)
     [ -z "$foreign" ] || fail "more than octet::v0 and octet_* leaves $library: $foreign"
 done
 [ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
-python3 "$source/scripts/check_documents.py" --links "$scratch/prefix/share/doc/octet" || fail "links of the installed pages"
+python3 "$source/scripts/check_documents.py" --links "$scratch/prefix/share/doc/octet" ||
+    fail "links of the installed pages"
 if [ -x "$scratch/prefix/bin/octet" ]; then
-    if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" && has 'dnnl\|OpenCL' "$(needs "$scratch/prefix/bin/octet")"; then
+    if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" &&
+        has 'dnnl\|OpenCL' "$(needs "$scratch/prefix/bin/octet")"; then
         fail "the command links oneDNN unasked"
     fi
     if command -v help2man >/dev/null; then
-        for page in octet octet-info octet-inspect octet-run octet-save octet-serve octet-bench octet-check octet-profiles octet-explain octet-match octet-match-network octet-compare-profiles octet-preload octet-onnxruntime octet-completion; do
+        for page in octet octet-info octet-inspect octet-run octet-save octet-serve octet-bench octet-check \
+            octet-profiles octet-explain octet-match octet-match-network octet-compare-profiles octet-preload \
+            octet-onnxruntime octet-completion; do
             grep -q '^\.SH NAME' "$scratch/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
         done
     fi
-    for script in bash-completion/completions/octet zsh/vendor-completions/_octet fish/vendor_completions.d/octet.fish; do
+    for script in bash-completion/completions/octet zsh/vendor-completions/_octet \
+        fish/vendor_completions.d/octet.fish; do
         grep -q octet "$scratch/prefix/share/$script" || fail "no completion script share/$script"
     done
 fi
@@ -136,7 +152,8 @@ if pkg-config --exists octet-network; then # `use` has set the path
         [ -n "$output" ] && grep -qF -- "$output" "$page" || fail "$page does not show what its program prints: $output"
     }
     # block PAGE LANGUAGE NUMBER: a program in a page.
-    block() { awk -v fence="\`\`\`$2" -v number="$3" '$0 == fence { n++; inside = 1; next } /^```/ { inside = 0 } inside && n == number' "$1"; }
+    block() { awk -v fence="\`\`\`$2" -v number="$3" \
+        '$0 == fence { n++; inside = 1; next } /^```/ { inside = 0 } inside && n == number' "$1"; }
     for number in 1 2; do
         block "$source/README.md" cpp $number >"$scratch/readme.cpp"
         linked "$scratch/readme" octet-network c++ -std=c++17 -Wall -Werror "$scratch/readme.cpp"
@@ -161,10 +178,12 @@ if pkg-config --exists octet-network; then # `use` has set the path
     fi
 fi
 refused newer 'version: 0.1.0' -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.2"
-refused component "no component 'gpu', installed are" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.1;COMPONENTS;gpu"
+refused component "no component 'gpu', installed are" -DCMAKE_PREFIX_PATH="$scratch/prefix" \
+    -DWANTED="0.1;COMPONENTS;gpu"
 
 echo "== C++14 is refused in a sentence"
-if c++ -std=c++14 -fsyntax-only -I"$scratch/prefix/include" "$source/tests/install/main.cpp" 2>"$scratch/cxx14.log"; then
+if c++ -std=c++14 -fsyntax-only -I"$scratch/prefix/include" "$source/tests/install/main.cpp" \
+    2>"$scratch/cxx14.log"; then
     fail "compiles as C++14"
 fi
 grep -q 'error: #error.*C++17' "$scratch/cxx14.log" || fail "no sentence about C++17"
@@ -199,7 +218,8 @@ if has 'workers_tbb\|libtbb' "$(cat "$scratch/omp/build.ninja")"; then
 fi
 
 echo "== what is missing is said in a sentence"
-if cmake -S "$source" -B "$scratch/without_xbyak" -G Ninja -DCMAKE_IGNORE_PATH=/usr/include >"$scratch/without_xbyak.log" 2>&1; then
+if cmake -S "$source" -B "$scratch/without_xbyak" -G Ninja -DCMAKE_IGNORE_PATH=/usr/include \
+    >"$scratch/without_xbyak.log" 2>&1; then
     fail "is configured without Xbyak"
 fi
 has 'needs the header library Xbyak .* Install it' "$(tr -s ' \n' ' ' <"$scratch/without_xbyak.log")" ||
@@ -207,7 +227,10 @@ has 'needs the header library Xbyak .* Install it' "$(tr -s ' \n' ' ' <"$scratch
 
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     echo "== Debian packages"
-    (cd "$build" && cpack -G DEB -B "$scratch/packages" >"$scratch/cpack.log" 2>&1) || { cat "$scratch/cpack.log" >&2; fail "cpack"; }
+    (cd "$build" && cpack -G DEB -B "$scratch/packages" >"$scratch/cpack.log" 2>&1) || {
+        cat "$scratch/cpack.log" >&2
+        fail "cpack"
+    }
     packages=("liboctet${version%.*}" liboctet-dev octet-tools)
     [ -d "$build/python" ] && packages+=(python3-octet)
     [ -f "$build/interop/onnxruntime/liboctet_onnxruntime.so" ] && packages+=(liboctet-onnxruntime)

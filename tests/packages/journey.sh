@@ -1,6 +1,7 @@
 #!/bin/sh
-# Inside a clean Debian that has nothing but the packages in ./packages and the files beside this script: installs them as a user
-# does, runs networks from Python and from the command, builds a program, and looks at the manual. scripts/try-packages.sh prepares the place.
+# Inside a clean Debian that has nothing but the packages in ./packages and the files beside this script: installs
+# them as a user does, runs networks from Python and from the command, builds a program, and looks at the manual.
+# scripts/try-packages.sh prepares the place.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 cd "$(dirname "$0")"
@@ -13,7 +14,10 @@ done
 
 echo "== apt-get install ./*.deb"
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends ./packages/*.deb >install.log 2>&1 || { tail -20 install.log >&2; fail "apt-get install"; }
+apt-get install -y -qq --no-install-recommends ./packages/*.deb >install.log 2>&1 || {
+    tail -20 install.log >&2
+    fail "apt-get install"
+}
 dpkg-query -W -f '${Package} ${Version} ${Status}\n' '*octet*' | grep 'ok installed'
 
 echo "== five lines of Python"
@@ -40,7 +44,8 @@ fi
 
 echo "== and away"
 apt-get purge -y -qq '*octet*' >>install.log 2>&1
-left=$(find / -xdev \( -name '*liboctet*' -o -path '*/octet/*' \) -not -path "$PWD/*" -not -path '/proc/*' -not -path '/var/lib/*' | head)
+left=$(find / -xdev \( -name '*liboctet*' -o -path '*/octet/*' \) -not -path "$PWD/*" -not -path '/proc/*' \
+    -not -path '/var/lib/*' | head)
 [ -z "$left" ] || fail "left behind: $left"
 
 for wheel in octet-*.whl; do
@@ -51,7 +56,8 @@ for wheel in octet-*.whl; do
     if dpkg -s libtbb12 >/dev/null 2>&1; then fail "oneTBB is still here"; fi
     python3 -m zipfile -e "$wheel" wheel
     for case in cases/*/; do
-        PYTHONPATH=wheel python3 five_lines.py "$case/model.tflite" "$case/input.bin" "$case/expected.bin" || fail "$wheel: $case"
+        PYTHONPATH=wheel python3 five_lines.py "$case/model.tflite" "$case/input.bin" "$case/expected.bin" ||
+            fail "$wheel: $case"
     done
     echo "$wheel: the framework's bytes"
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The provider's own code under the thread sanitizer, on libraries without it: tsan_test.sh BUILD_DIR NETWORK_LIBRARY LIBRARY PATHS. ONNX Runtime
-# is not instrumented in any build, so what is told of it and of what lies below the provider is left out.
+# The provider's own code under the thread sanitizer, on libraries without it: tsan_test.sh BUILD_DIR NETWORK_LIBRARY
+# LIBRARY PATHS. ONNX Runtime is not instrumented in any build, so what is told of it and of what lies below the
+# provider is left out.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$1
@@ -9,7 +10,8 @@ source=$(cd "$(dirname "$0")/../../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 compiler=${CXX:-c++}
-echo 'int main() {}' | $compiler -fsanitize=thread -x c++ - -o "$scratch/none" 2>/dev/null || { echo "skipped: $compiler has no thread sanitizer"; exit 77; }
+echo 'int main() {}' | $compiler -fsanitize=thread -x c++ - -o "$scratch/none" 2>/dev/null ||
+    { echo "skipped: $compiler has no thread sanitizer"; exit 77; }
 
 flags=(-std=c++17 -O1 -g1 -fPIC -fsanitize=thread -DONNX_ML=1 -DONNX_NAMESPACE=onnx
     -I"$source"/{include,interop,src,tests,.} -I"$build/include")
@@ -24,7 +26,8 @@ compile() { # NAME SOURCE...
 } | xargs -P 2 -L 1 sh -c "$compiler ${flags[*]@Q} -c \"\$0\" -o \"\$1\""
 below=("$2" "$3" -ltbb -ldl -lpthread)
 $compiler -fsanitize=thread -shared -Wl,-Bsymbolic -Wl,-z,nodelete \
-    -Wl,--version-script="$source/interop/onnxruntime/onnxruntime.map" -o "$scratch/provider.so" "$scratch"/provider_*.o "${below[@]}"
+    -Wl,--version-script="$source/interop/onnxruntime/onnxruntime.map" -o "$scratch/provider.so" \
+        "$scratch"/provider_*.o "${below[@]}"
 $compiler -fsanitize=thread -o "$scratch/tests" "$scratch"/test_*.o "$scratch/provider_runtime.o" "$4" \
     "${below[@]}" -lgtest -lgtest_main -lonnx_proto -lprotobuf
 

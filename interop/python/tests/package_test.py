@@ -416,7 +416,10 @@ class Networks(Digits):
             self.assertIn("shape=(1, -1), axes=('n', 's'), dtype=float32", repr(net.inputs))
             self.assertIsNone(net.outputs[0].dtype)  # until a call chooses sizes
             self.assertIn("dtype=None", repr(net))
-            with self.assertRaisesRegex(ValueError, "dimension 1 .'s'. has no fixed size, and none is given; a call with an array, or resize, gives one"):
+            expected = (
+                "dimension 1 .'s'. has no fixed size, and none is given; a call with an array, or resize, gives one"
+            )
+            with self.assertRaisesRegex(ValueError, expected):
                 net.nodes
             for n, s in [(1, 3), (2, 5), (1, 3)] + [(1, s) for s in range(1, 40)]:
                 xs = [random.normal(size=(n, s)).astype(np.float32) for _ in range(count)]

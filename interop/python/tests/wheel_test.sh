@@ -1,25 +1,33 @@
 #!/usr/bin/env bash
-# The wheel of a build in a new virtual environment: wheel_test.sh BUILD SOURCE. Installed with pip, which gets nothing from anywhere, it gives
-# the framework's bytes with the libraries that it brought itself.
+# The wheel of a build in a new virtual environment: wheel_test.sh BUILD SOURCE. Installed with pip, which gets
+# nothing from anywhere, it gives the framework's bytes with the libraries that it brought itself.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
 for command in patchelf pip3; do
-    command -v $command >/dev/null || { echo "wheel test: $command is missing (Debian: patchelf, python3-pip), skipped"; exit 77; }
+    command -v $command >/dev/null || {
+        echo "wheel test: $command is missing (Debian: patchelf, python3-pip), skipped"
+        exit 77
+    }
 done
 python=/usr/bin/python3
-$python -c "import venv, ensurepip, wheel, build" || { echo "wheel test: python3-venv, python3-wheel or python3-build is missing, skipped"; exit 77; }
+$python -c "import venv, ensurepip, wheel, build" || {
+    echo "wheel test: python3-venv, python3-wheel or python3-build is missing, skipped"
+    exit 77
+}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-(cd "$source" && OCTET_WHEEL_BUILD=$build $python -m build --wheel --no-isolation --skip-dependency-check --outdir "$scratch" . >"$scratch/log" 2>&1) ||
+(cd "$source" && OCTET_WHEEL_BUILD=$build $python -m build --wheel --no-isolation --skip-dependency-check \
+    --outdir "$scratch" . >"$scratch/log" 2>&1) ||
     { cat "$scratch/log" >&2; exit 1; }
 $python -m venv --system-site-packages "$scratch/venv" # NumPy is Debian's
 PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/venv/bin/pip" install -q --no-index --no-deps "$scratch"/octet-*.whl
 # The tag says which systems can load it: the newest glibc that a file inside asks for is no newer.
 wheel=$(basename "$scratch"/octet-*.whl)
 [[ $wheel =~ manylinux_2_([0-9]+)_x86_64 ]] || { echo "wheel test: no manylinux tag in $wheel" >&2; exit 1; }
-newest=$(find "$scratch/venv" -path '*octet*' -name '*.so*' -exec objdump -T {} + | grep -o 'GLIBC_2\.[0-9]*' | cut -d. -f2 | sort -n | tail -1)
+newest=$(find "$scratch/venv" -path '*octet*' -name '*.so*' -exec objdump -T {} + | grep -o 'GLIBC_2\.[0-9]*' |
+    cut -d. -f2 | sort -n | tail -1)
 [ "$newest" -le "${BASH_REMATCH[1]}" ] || { echo "wheel test: $wheel needs glibc 2.$newest" >&2; exit 1; }
 cd "$scratch"
 env -u PYTHONPATH -u LD_LIBRARY_PATH venv/bin/python - "$source/examples/digits" <<'PYTHON'
@@ -34,7 +42,8 @@ with open(os.path.join(digits, golden["blob"]), "rb") as file:
 model = golden["models"][0]
 net = octet.Network(os.path.join(digits, model["file"]))
 given, expected = model["runs"][0]["inputs"][0], model["runs"][0]["outputs"][0]
-x = np.frombuffer(blob, net.inputs[0].dtype, given["nbytes"] // net.inputs[0].dtype.itemsize, given["offset"]).reshape(net.inputs[0].shape)
+dtype = net.inputs[0].dtype
+x = np.frombuffer(blob, dtype, given["nbytes"] // dtype.itemsize, given["offset"]).reshape(net.inputs[0].shape)
 assert net(x).tobytes() == blob[expected["offset"]:expected["offset"] + expected["nbytes"]]
 
 assert octet.__file__.startswith(sys.prefix), octet.__file__
@@ -47,7 +56,8 @@ provider = octet.onnxruntime.library_path()
 assert provider.startswith(sys.prefix) and ctypes.CDLL(provider).CreateEpFactories, provider
 from importlib.metadata import files, metadata, version
 assert version("octet") == octet.__version__
-assert metadata("octet")["License"] == "Apache-2.0" and "Operating System :: POSIX :: Linux" in metadata("octet").get_all("Classifier")
+assert metadata("octet")["License"] == "Apache-2.0"
+assert "Operating System :: POSIX :: Linux" in metadata("octet").get_all("Classifier")
 licences = {path.name for path in files("octet") if "licenses" in path.parts}
 assert {"LICENSE", "NOTICE", "THIRD_PARTY.md"} <= licences and any("tbb" in name for name in licences), licences
 print(f"wheel: octet {octet.__version__} in a virtual environment, {len(brought)} libraries of its own")

@@ -25,14 +25,17 @@ for threads in 1 2; do
     OMP_NUM_THREADS=$threads LD_PRELOAD=$library "$failures" pool "$threads"
 done
 OMP_NUM_THREADS=2 LD_PRELOAD=$library timeout 60 "$failures" fork
-LD_PRELOAD=$library OCTET_DNNL_VERBOSE=1 "$failures" late "$programs/libinterop_plugin.so" >"$directory/out" 2>"$directory/said"
+LD_PRELOAD=$library OCTET_DNNL_VERBOSE=1 "$failures" late "$programs/libinterop_plugin.so" >"$directory/out" \
+    2>"$directory/said"
 grep -q 'octet: taken: convolution' "$directory/said" || fail "a plugin's problems are taken"
 
-OCTET_DNNL=sometimes LD_PRELOAD=$library "$programs/interop_handles" 2>&1 >/dev/null | grep -q 'allowed: off, auto, only' || fail "a wrong OCTET_DNNL"
+OCTET_DNNL=sometimes LD_PRELOAD=$library "$programs/interop_handles" 2>&1 >/dev/null |
+    grep -q 'allowed: off, auto, only' || fail "a wrong OCTET_DNNL"
 
 # What Octet takes is the same under "only"; what it refuses is an error then, and not an answer of oneDNN's.
 OMP_NUM_THREADS=2 "$programs/interop_handles" >"$directory/alone"
-OCTET_DNNL=only OMP_NUM_THREADS=2 LD_PRELOAD=$library "$programs/interop_handles" | diff "$directory/alone" - || fail "OCTET_DNNL=only"
+OCTET_DNNL=only OMP_NUM_THREADS=2 LD_PRELOAD=$library "$programs/interop_handles" | diff "$directory/alone" - ||
+    fail "OCTET_DNNL=only"
 OCTET_DNNL=only LD_PRELOAD=$library "$programs/interop_random_client" write "$directory/answers" 2 2>"$directory/said"
 grep -q 'refused (OCTET_DNNL=only): ' "$directory/said" || fail "a refused problem under OCTET_DNNL=only"
 echo "absent, another version, threads, pool, fork, plugin, only: right"

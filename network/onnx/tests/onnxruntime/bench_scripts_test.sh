@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The programs of bench/networks that doc/howto/reproduce.md names, on a network that takes no time: bench_scripts_test.sh OCTET SOURCE.
-# They run, and say that the bytes are equal; their times mean nothing here.
+# The programs of bench/networks that doc/howto/reproduce.md names, on a network that takes no time:
+# bench_scripts_test.sh OCTET SOURCE. They run, and say that the bytes are equal; their times mean nothing here.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 octet=$1 networks=$2/bench/networks
-node -e "require('onnxruntime-node')" 2>/dev/null || { echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"; exit 77; }
+node -e "require('onnxruntime-node')" 2>/dev/null || {
+    echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"
+    exit 77
+}
 /usr/bin/python3 -c "import onnx" 2>/dev/null || { echo "skipped: no python3-onnx"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# Graphs in ONNX Runtime itself and in Octet: graphs_test.sh OCTET [KIND FIRST COUNT]. `octet check` compares the bytes of all outputs,
-# which passes changed the graph, and the operators that they leave. Graphs that are known to differ are listed with their reason
-# (doc/onnx.md).
+# Graphs in ONNX Runtime itself and in Octet: graphs_test.sh OCTET [KIND FIRST COUNT]. `octet check` compares the
+# bytes of all outputs, which passes changed the graph, and the operators that they leave. Graphs that are known to
+# differ are listed with their reason (doc/onnx.md).
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 octet=$1
 here=$(cd "$(dirname "$0")" && pwd)
-grep -q avx512_vnni /proc/cpuinfo || { echo "skipped: without AVX512-VNNI ONNX Runtime computes otherwise (levels.cjs)"; exit 77; }
-node -e "require('onnxruntime-node')" 2>/dev/null || { echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"; exit 77; }
+grep -q avx512_vnni /proc/cpuinfo || {
+    echo "skipped: without AVX512-VNNI ONNX Runtime computes otherwise (levels.cjs)"
+    exit 77
+}
+node -e "require('onnxruntime-node')" 2>/dev/null || {
+    echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"
+    exit 77
+}
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -57,5 +63,9 @@ node -e '
     }' "$folder/report" "$here/known_graphs.cjs"
 
 compare operators 5971 1 # the place of the largest, along an open dimension
-for number in 101536 102673 105635 915797; do compare random "$number" 1; done # the sign of zero, in blocks, of norms by one scale and in Selu
-for number in 41377 51335 56724 57932 83635 2073 2381 2049 3353 4441 5919 7440 8003 9550; do compare wide "$number" 1; done # rows of norms, sizes; lists of one scale; folded constants
+# The sign of zero, in blocks, of norms by one scale and in Selu.
+for number in 101536 102673 105635 915797; do compare random "$number" 1; done
+# Rows of norms, sizes; lists of one scale; folded constants.
+for number in 41377 51335 56724 57932 83635 2073 2381 2049 3353 4441 5919 7440 8003 9550; do
+    compare wide "$number" 1
+done
