@@ -1,5 +1,5 @@
-// The plan is greedy, because optimal packing is hard: largest first; in the middle of an earlier one, else in the lowest
-// gap.
+// The plan is greedy, because optimal packing is hard: largest first; in the middle of an earlier one, else
+// in the lowest gap.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/buffers.hpp"
 

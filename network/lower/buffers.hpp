@@ -1,9 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Where the tensors of a network lie. Lowering asks for buffers and binds them to primitives before anyone
-// knows an address; when all nodes are lowered, `place` gives tensors that are never alive together the same
-// bytes of one arena. The plan is shared by all contexts of a network, each of which allocates one
-// (run_memory.hpp).
+// Places the tensors of a network in memory. Lowering asks for buffers and binds them to primitives before
+// anyone knows an address. When all nodes are lowered, `place` gives tensors that are never alive together
+// the same bytes of one arena. The plan is shared by all contexts of a network, each of which allocates one
+// arena (run_memory.hpp).
 
 #include <memory>
 #include <utility>

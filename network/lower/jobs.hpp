@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a plan has done while it goes on: packing constants and generating kernels.
+// Runs work in the background while a plan is made: packing constants and generating kernels.
 
 #include <condition_variable>
 #include <cstddef>

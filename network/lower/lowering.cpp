@@ -1,4 +1,5 @@
-// What lowering functions ask of a node, each question with its refusal; and the buffers behind its tensors.
+// Answers the questions that lowering functions ask of a node, each with its refusal, and gives them the
+// buffers behind its tensors.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/lowering.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the lowering of one node sees and makes. A lowering function reads the node through `lowering`, checks
+// The view of a node that its lowering function has. The function reads the node through `lowering`, checks
 // what it needs, creates primitives, and returns a step that holds them with their arguments. Failures are
 // octet::error sentences about the node; `network` puts "node N (OP): " in front.
 
@@ -24,7 +24,7 @@ struct element_groups {
     bool is_by_channel = false; ///< counted in each pixel, else in the whole tensor
 };
 
-/// What a profile says of a node's numbers (network/profiles.hpp).
+/// A profile's arithmetic for a node (network/profiles.hpp).
 struct contract {
     requantization_rule rule;
     std::optional<scale_derivation> derivation = {}; ///< unless it is that of the operator's own lowering
@@ -32,7 +32,8 @@ struct contract {
 };
 
 class lowering;
-/// What a profile says of a node; nothing where it says nothing, or where there is no profile.
+/// Returns a profile's contract for a node; nothing if the profile has none for it, or if there is no
+/// profile.
 using contract_finder = std::function<std::optional<contract>(const lowering &)>;
 
 class lowering {
@@ -42,7 +43,8 @@ public:
              requantization_rule rule, const evaluator &evaluate)
         : node_(n), graph_(g), buffers_(buffers), engine_(e), rule_(rule), evaluate_(evaluate) {}
 
-    /// This lowering under a contract of a profile; `others` finds the contracts of operators that are fused behind this one.
+    /// This lowering under a contract of a profile; `others` finds the contracts of operators that are fused
+    /// behind this one.
     lowering under(const contract &c, const contract_finder &others) const {
         lowering other(node_, graph_, buffers_, engine_, c.rule, evaluate_);
         other.contract_ = c;
@@ -56,7 +58,7 @@ public:
     requantization_rule rule_or(requantization_rule otherwise) const {
         return contract_ ? contract_->rule : otherwise;
     }
-    /// What is computed by the place of an element; tflite/ops/groups.hpp.
+    /// The groups of elements that are rounded by the contract's rule (tflite/ops/groups.hpp).
     element_groups groups() const { return contract_ ? contract_->groups : element_groups{}; }
     /// This lowering with a rule for all elements.
     lowering ruled_by(requantization_rule rule) const {
@@ -69,8 +71,8 @@ public:
     const engine &get_engine() const { return engine_; }
     const graph &get_graph() const { return graph_; }
 
-    /// What the operator itself computes: the output, or the tensor that it would hand to the first operator
-    /// that is fused behind it.
+    /// The tensor that the operator itself computes: the output, or the tensor that it would hand to the
+    /// first operator that is fused behind it.
     const tensor &result() const;
 
     /// The lowering of another node, one that is fused behind this one.

@@ -35,7 +35,7 @@ struct saved_constant {
 class packed_weights {
 public:
     packed_weights() = default;
-    /// With those of a saved plan.
+    /// Begins with the packed constants of a saved plan.
     explicit packed_weights(const std::vector<saved_constant> &saved);
 
     /// Null if it is not there.

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a lowered node is: something that runs on a stream and can say how.
+// A lowered node is a step: something that runs on a stream and can say how.
 
 #include <memory>
 #include <string>
@@ -19,7 +19,8 @@ public:
     virtual ~step() = default;
     /// Generates what is only planned; comes once, on any thread, before all else.
     virtual void make_primitives() {}
-    /// Comes once, when all primitives and constants are there: what s32 biases would make in a first run is made.
+    /// Comes once, when all primitives and constants are there. It computes ahead what primitives with s32
+    /// biases would compute in their first run.
     virtual void prepare() const {}
     virtual void run(const stream &s, const run_memory &m) const = 0;
     virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"

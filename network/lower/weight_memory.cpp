@@ -1,5 +1,6 @@
-// Addresses cost nothing, so more are reserved than are expected to be used. Large pages are asked for only as far as weights are
-// expected to fill them. Where the system has none, or no addresses, the memory is in usual pages.
+// Addresses cost nothing, so more are reserved than are expected to be used. Large pages are asked for only
+// as far as weights are expected to fill them. Where the system has none, or no addresses, the memory is in
+// usual pages.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/lower/weight_memory.hpp"
 

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Memory of packed weights. They lie one behind the other, so that they fill large pages of the system, which gives 2 MiB of
-// memory in such a page ten times as fast as in 512 usual ones, and finds their addresses faster in runs.
+// Memory of packed weights. They lie one behind the other, so that they fill large pages of the system, which
+// gives 2 MiB of memory in such a page ten times as fast as in 512 usual ones, and finds their addresses
+// faster in runs.
 
 #include <cstddef>
 #include <cstdint>

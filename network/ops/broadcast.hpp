@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Steps of plain loops over elements, for what no primitive does: integers, truths, choices, copies with any stride. They
-// serve masks and indices, small things beside the products, so they are simple rather than fast.
+// Steps of plain loops over elements, for what no primitive does: integers, truths, choices, copies with any
+// stride. They serve masks and indices, small things beside the products, so they are simple rather than
+// fast.
 
 #include "network/graph/element_map.hpp"
 #include "network/lower/lowering.hpp"

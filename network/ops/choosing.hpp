@@ -6,8 +6,8 @@
 
 namespace octet::model {
 
-/// Takes `sizes` elements of each dimension of input 0, from `begin` on every stride-th. The output may have other dimensions,
-/// with as many elements.
+/// Takes `sizes` elements of each dimension of input 0, from `begin` on every stride-th. The output may have
+/// other dimensions, with as many elements.
 std::unique_ptr<step> make_slice(const lowering &l, const memory::dims &begin, const memory::dims &stride,
                                  const memory::dims &sizes);
 
@@ -21,8 +21,8 @@ std::unique_ptr<step> make_gather(const lowering &l, std::size_t axis);
 /// Input 0 under the dimensions of the output, to which it broadcasts.
 std::unique_ptr<step> make_expand(const lowering &l);
 
-/// Where along an axis of input 0, codes or floats, the largest or smallest element is, as s32: the first of equal ones
-/// or the last.
+/// Computes the index of the largest or smallest element along an axis of input 0, codes or floats, as s32.
+/// Among equal elements it takes the first or the last.
 struct arg_extreme {
     bool is_smallest, takes_last;
     bool stops_at_nan = false; ///< the first NaN is it; otherwise only one at the beginning

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the pass `fuse_followers` fuses into a node that gives codes, as post-ops of its primitive.
+// Makes post-ops of the nodes that the pass `fuse_followers` fused into a node that gives codes.
 
 #include "network/lower/lowering.hpp"
 
@@ -12,7 +12,8 @@ struct fused_codes {
     std::int32_t zero_point;
 };
 
-/// Appends the addition of the codes so far and those in the output's buffer, whichever is a, as the framework of `add` has it.
+/// Appends the addition of the codes so far and those in the output's buffer, whichever is a, as the
+/// framework of `add` has it.
 using fused_sum = void (*)(fused_codes &codes, const lowering &add);
 
 /// Makes the post-ops of what is fused behind the node of `l`; `attr` has all else. With a sum the output

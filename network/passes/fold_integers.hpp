@@ -12,8 +12,8 @@ namespace octet::model {
 /// Whether `infer_shapes` knows what a node computes.
 bool gives_known_integers(const graph &g, const node &n);
 
-/// What such nodes compute becomes constants, and they go. `before` is told the place of each before; a node
-/// that it returns stays in its place.
+/// Replaces such nodes by constants with their results. `before` is called for each place before it is
+/// folded; a node that it returns stays in its place.
 using folding = std::function<std::vector<node>(std::size_t place)>;
 void fold_integers(graph &g, const folding &before = {});
 

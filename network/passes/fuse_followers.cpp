@@ -48,7 +48,8 @@ private:
         return fits ? host : node_id();
     }
 
-    /// Whose operand will lie in the buffer of the output, which has no room for a second one.
+    /// True if a sum is fused into the node already. Its operand lies in the buffer of the output, which has
+    /// no room for a second one.
     bool has_sum(node_id host) const {
         const std::vector<node> &fused = e_.at(host).fused;
         return std::any_of(fused.begin(), fused.end(), [](const node &f) { return f.stored_input >= 0; });

@@ -19,7 +19,8 @@ void fuse_padding(graph &g);
 ///   - the addition of another tensor that nobody reads later, in that tensor's buffer.
 ///
 /// Comes after all other passes, since it reads layouts and the order of nodes. Does nothing under a rule
-/// whose post-ops see values that are not yet codes, and leaves the nodes alone that `stay_alone` tells by their number.
+/// whose post-ops see values that are not yet codes, and leaves the nodes alone that `stay_alone` tells by
+/// their number.
 void fuse_followers(graph &g, requantization_rule rule, std::vector<bool> stay_alone);
 
 /// Behind a product of matrices or a float convolution, functions and operators with a second tensor of one number

@@ -25,8 +25,9 @@ public:
     void bind(const std::vector<network::source_buffer> &inputs,
               const std::vector<network::result_buffer> &outputs);
     void reset_state();
-    /// Inputs as they are in `old`, a context of the same network in other sizes, but those that `staged` has, and buffers
-    /// bound to outputs. Throws octet::error where such a buffer has not the size of its output.
+    /// Inputs as they are in `old`, a context of the same network in other sizes, but those that `staged`
+    /// has, and buffers bound to outputs. Throws octet::error where such a buffer has not the size of its
+    /// output.
     void take_over(const context &old, const std::vector<memory> &staged);
 
 private:

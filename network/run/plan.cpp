@@ -26,7 +26,8 @@ std::string list(const std::vector<std::string> &names) {
     return text;
 }
 
-/// Inputs of a node that belong to what was fused into it: a sum of codes brings one, float operators all but the result.
+/// Inputs of a node that belong to what was fused into it: a sum of codes brings one, float operators all but
+/// the result.
 std::size_t fused_inputs(const graph &g, const node &n) {
     std::size_t count = 0;
     const bool is_float = output_of(n) && tensor_at(g, output_of(n)).type == data_type::f32;
@@ -66,8 +67,8 @@ void check_lowerings(const graph &g) {
                                 list(dialect_of(g.framework).operators().listed()));
 }
 
-/// A large tensor that cannot have its buffer, before operators make tables as long as it is. A network of small ones is
-/// planned to tell all that it needs.
+/// A large tensor that cannot have its buffer, before operators make tables as long as it is. A network of
+/// small ones is planned to tell all that it needs.
 void check_tensor(std::size_t limit, const tensor &t, const memory::dims &dims) {
     constexpr std::size_t small = 1 << 26;
     if (limit == 0 || t.type == data_type::undef)
@@ -96,8 +97,8 @@ evaluator limited(std::size_t limit) {
     };
 }
 
-/// Where a size is 0, as that of the past in a decoder's first run, there is nothing to compute for tensors
-/// without elements: only nodes stay from which others follow.
+/// Removes nodes that compute tensors without elements, as the past in a decoder's first run, except those
+/// whose results other nodes need.
 void drop_empty_results(graph &g) {
     const auto is_empty = [&](tensor_id t) { return t && element_count(tensor_at(g, t).dims) == 0; };
     if (none_of(g.nodes, [&](const node &n) { return any_of(outputs_of(n), is_empty); }))
@@ -186,7 +187,8 @@ public:
     } parts;
 };
 
-/// Which nodes compute elements by their place, under a profile. They are joined to no others.
+/// Element i is true if node i computes elements by their place under the profile. Such nodes are fused with
+/// no others.
 std::vector<bool> nodes_by_place(const graph &g, const network_options &options) {
     const std::vector<element_groups> groups = broken_groups_of(g, options.profile);
     std::vector<bool> are(groups.size());
@@ -224,7 +226,8 @@ std::size_t weight_bytes(const std::vector<buffer> &buffers, std::size_t packed)
     return bytes;
 }
 
-/// What is read at run time comes back; most was read to be packed, or once.
+/// Gives all pages of mapped files back. Most were read to be packed, or once; the system reads those again
+/// that runs need.
 void release_files(const graph &g) {
     const void *last = nullptr;
     for (const tensor &t : g.tensors)

@@ -24,17 +24,18 @@ struct plan {
     cpu_isa isa;                   ///< that the steps were made for
 };
 
-/// Checks the graph, makes quantized operators, then those that Octet has, fuses, assigns layouts, lowers, packs, places the
-/// buffers. Sizes are those of the graph; of `options` all else counts. Throws octet::error, and what `options.progress` throws.
+/// Checks the graph, makes quantized operators, then those that Octet has, fuses, assigns layouts, lowers,
+/// packs, places the buffers. Sizes are those of the graph; of `options` all else counts. Throws
+/// octet::error, and what `options.progress` throws.
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights);
 
-/// For each node of a graph the groups of elements that a profile computes otherwise than what lies behind the last whole one; of
-/// size 0 where all elements have one code, and without a profile.
+/// For each node of a graph the groups of elements that a profile computes otherwise than what lies behind
+/// the last whole one; of size 0 where all elements have one code, and without a profile.
 std::vector<element_groups> broken_groups_of(const graph &g, const std::string &profile);
 
-/// Nodes that cannot be lowered, by their numbers, with the sentences that say why, among those that passes leave of a graph. Throws
-/// octet::error where a pass fails.
+/// Nodes that cannot be lowered, by their numbers, with the sentences that say why, among those that passes
+/// leave of a graph. Throws octet::error where a pass fails.
 std::vector<std::pair<int, std::string>> refused_lowerings(model::graph g, const network_options &options);
 
 /// See `network::save`. `source` is what the plan was made of, with its sizes.

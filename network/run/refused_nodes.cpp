@@ -1,5 +1,6 @@
-// Takes the way of a network that is made, up to its weights. A step that fails names its node: that one is cut out, its results
-// become inputs as far as they are known, and all begins anew. So one call tells of all nodes.
+// Takes the way of a network that is made, up to its weights. A step that fails names its node: that one is
+// cut out, its results become inputs as far as they are known, and all begins anew. So one call tells of all
+// nodes.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,10 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What one `network` object is: its share of a network, the sizes that it has, and a context to run in. Sizes that the
-// file leaves open may be unknown until an input gets them; then there is no context yet, and the graph is the one that was
-// read. An input that is resized has memory of its own from then on (it is staged), so that inputs can be filled one
-// after the other; the plan for their sizes is made when somebody needs it, at the latest by a run.
+// One `network` object: its share of a network, the sizes that it has, and a context to run in. Sizes that
+// the file leaves open may be unknown until an input gets them; then there is no context yet, and the graph
+// is the one that was read. An input that is resized has memory of its own from then on (it is staged), so
+// that inputs can be filled one after the other; the plan for their sizes is made when somebody needs it, at
+// the latest by a run.
 
 #include <optional>
 #include <vector>
@@ -29,7 +30,7 @@ public:
     /// In the sizes of the staged inputs. Throws octet::error where these do not fit, or a size is still open.
     context &settled();
     void resize(const network_sizes &sizes);
-    /// By the place among the inputs.
+    /// Binds the input with this place among the inputs to bytes of the caller.
     void bind_input(std::size_t input, const void *bytes, std::size_t size);
 
     /// An input in the sizes that it will have: its description, and its bytes or a null memory where they are unknown.

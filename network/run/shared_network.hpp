@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What contexts of one network share: the graph as it was read, and a plan for each set of sizes that was used
-// lately. A saved plan is the plan for the sizes of its file; for others its source is used, whose weights are unpacked
-// then.
+// Contexts of one network share the graph as it was read, and a plan for each set of sizes that was used
+// lately. A saved plan is the plan for the sizes of its file; for other sizes its source is used, whose
+// weights are unpacked then.
 
 #include <list>
 #include <map>
@@ -27,8 +27,8 @@ public:
     /// The plan for these sizes, from any thread. Throws octet::error where the network cannot have them.
     std::shared_ptr<const plan> at(const network_sizes &sizes);
 
-    /// The graph as it was read, where an input has a size that neither the file nor these sizes tell. Throws octet::error
-    /// with all operators that Octet lacks.
+    /// The graph as it was read, where an input has a size that neither the file nor these sizes tell. Throws
+    /// octet::error with all operators that Octet lacks.
     std::optional<graph> open_graph(const network_sizes &sizes) const;
 
     /// Hands over the bytes of `network::save`, one range after the other; `p` is the plan for these sizes.

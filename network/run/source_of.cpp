@@ -1,4 +1,4 @@
-// What a saved plan was made of.
+// Returns the graph that a saved plan was made of.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/dialect.hpp"
 #include "network/saved/plan_file.hpp"

@@ -1,5 +1,5 @@
-// Reads the numbers of a node's inputs, asks the function of its operator (known_values.hpp) and writes what it gives in the
-// output's type.
+// Reads the numbers of a node's inputs, asks the function of its operator (known_values.hpp) and writes what
+// it gives in the output's type.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/known_integers.hpp"
 
@@ -11,7 +11,8 @@
 namespace octet::model {
 namespace {
 
-/// Masks of a long sequence are larger than shapes, but nothing useful is larger than this; floats are scales and sizes.
+/// Masks of a long sequence are larger than shapes, but nothing useful is larger than this; floats are scales
+/// and sizes.
 constexpr std::int64_t most_elements = std::int64_t{1} << 22, most_floats = std::int64_t{1} << 10;
 
 bool is_followed(data_type type, std::int64_t count) {
@@ -48,7 +49,7 @@ template <typename T> std::vector<std::uint8_t> elements_of(const known_values &
     return bytes_of(std::vector<T>(numbers.begin(), numbers.end()));
 }
 
-/// What the function of the operator gives for the node, in the output's type; nothing where something is not known.
+/// Returns the operator's known result for the node in the output's type; nothing if an operand is not known.
 std::optional<known_values> result_of(const graph &g, const node &n, const operator_facts &facts) {
     const tensor &y = tensor_at(g, output_of(n));
     const bool are_code_rows = facts.flow == size_flow::gathered && y.type == data_type::u8;

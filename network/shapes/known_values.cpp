@@ -44,7 +44,8 @@ double wrapped(std::int64_t value) {
     return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(value)));
 }
 
-/// What an integer function makes of two numbers. A limit of s32 stands for those of INT64, which mean "to the end", and stays.
+/// Returns the integer result `value` of two numbers a and b in s32. A limit of s32 stands for the limit of
+/// INT64, which means "to the end", and stays a limit.
 double in_s32(const known_node &n, double a, double b, double value, overflow how) {
     constexpr double lowest = -0x1p31, highest = 0x1p31 - 1;
     const auto is_limit = [](double x) { return x == lowest || x == highest; };
@@ -95,7 +96,8 @@ result mul(const known_node &n) {
     return of_either(
         n, [](double a, double b) { return a * b; }, overflow::of_product);
 }
-/// Integers truncate, as in ONNX: the quotient of two s32 is no nearer to an integer than 2^-31, so its double is on the same side.
+/// Integers truncate, as in ONNX: the quotient of two s32 is no nearer to an integer than 2^-31, so its
+/// double is on the same side.
 result div(const known_node &n) {
     if (n.has_integers(0))
         return of_integers(n, [](double a, double b) { return b == 0 ? 0 : std::trunc(a / b); });
@@ -148,8 +150,8 @@ result sqrt(const known_node &n) {
     return of_one(n, [](double x) { return std::sqrt(x); });
 }
 
-/// The output's type does what is left; to BOOL, code 9, whether it is not 0. Floats have no low bits, and what does not fit
-/// into the integer is its lowest number.
+/// The output's type does what is left; to BOOL, code 9, whether it is not 0. Floats have no low bits, and
+/// what does not fit into the integer is its lowest number.
 result cast(const known_node &n) {
     constexpr std::int64_t f32 = 1, u8 = 2, int64 = 7, boolean = 9;
     const std::int64_t to = n.integer("to", 0);

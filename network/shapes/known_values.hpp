@@ -1,8 +1,9 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What an operator gives for numbers that are known before a network runs: a function for each, which its row names
-// (`known`). Elements are s32 or f32, and a double holds either: one operation on doubles, rounded to f32, is the operation
-// on f32. Functions of numbers are here; those that move elements stand with their operators.
+// Results of operators on numbers that are known before a network runs: a function for each operator, which
+// its row names (`known`). Elements are s32 or f32, and a double holds either: one operation on doubles,
+// rounded to f32, is the operation on f32, because a double has more than twice the bits of an f32 and two
+// more. Functions of numbers are here; those that move elements stand with their operators.
 
 #include <optional>
 
@@ -26,7 +27,8 @@ public:
     const memory::dims &dims(std::size_t i) const { return tensor_at(g_, input_of(n_, i)).dims; }
     const memory::dims &output_dims() const { return tensor_at(g_, output_of(n_)).dims; }
     bool has_integers(std::size_t i) const { return tensor_at(g_, input_of(n_, i)).type != data_type::f32; }
-    /// The element of an input that is read for an element of the output; sizes of 1 and missing leading ones are broadcast.
+    /// The element of an input that is read for an element of the output; sizes of 1 and missing leading ones
+    /// are broadcast.
     double broadcast_element(std::size_t i, const memory::dims &at) const;
 
     const attribute *find(const std::string &name) const;
@@ -73,7 +75,8 @@ private:
     std::vector<known_values> inputs_;
 };
 
-/// What the function of an operator gives for a node; `numbers_of(tensor)` are an input's, nothing where they are not known.
+/// Returns the known result of a node. `numbers_of(tensor index)` returns the numbers of an input, or nothing
+/// if they are not known.
 template <typename Numbers>
 std::optional<known_values> known_result(const graph &g, const node &n, const operator_facts &facts,
                                          const Numbers &numbers_of) {

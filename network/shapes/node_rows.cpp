@@ -4,11 +4,12 @@
 
 namespace octet::model::rows {
 
-/// The answer for what mixes rows (a scale of a whole tensor), keeps a state, or moves the batch, and for shapes, known before.
+/// The answer for what mixes rows (a scale of a whole tensor), keeps a state, or moves the batch, and for
+/// shapes, known before.
 bool never(const node_rows &) { return false; }
 bool broadcast(const node_rows &o) { return o.ranks_are_equal(); }
 bool first_input(const node_rows &o) { return o.only_depends_on_first(); }
-/// What computes the last elements of a tensor, behind groups of four, otherwise than the rest.
+/// The operators `..._in_groups` compute the elements behind the last group of four otherwise than the rest.
 bool broadcast_in_groups(const node_rows &o) { return broadcast(o) && o.has_whole_groups(); }
 bool first_input_in_groups(const node_rows &o) { return first_input(o) && o.has_whole_groups(); }
 bool windows(const node_rows &o) { return o.only_depends_on_first() && o.rank() >= 3; }

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a shape function sees of its node: inputs, attributes, and a place for what it finds out. Attributes and
-// constants come from a file: every number is limited before it enters arithmetic.
+// A shape function's view of its node: inputs, attributes, and a place for the shapes that it infers.
+// Attributes and constants come from a file: every number is limited before it enters arithmetic.
 
 #include <algorithm>
 #include <limits>

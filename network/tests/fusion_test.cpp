@@ -184,7 +184,7 @@ TEST(Fusion, TfliteSumsJoinBehindTables) {
     expect_joined(n.g, "CONV_2D, CONV_2D + LOGISTIC + ADD");
 }
 
-/// Their operands lie in the buffer of the output, which has room for one.
+/// The operand of a fused sum lies in the buffer of the output, which has room for one.
 TEST(Fusion, TfliteConvolutionsTakeOneSum) {
     tflite_network n = with_input();
     const int a = n.unary("LEAKY_RELU", 0, 0.07f, 4), b = n.unary("TANH", 0, 1.f / 128, 0);

@@ -95,7 +95,7 @@ node_test onnx(const char *op) { return node_test("onnx", op); }
 
 /// A server runs requests together where it may, so an operator that nobody asked this would be served alone
 /// in silence. (Sanitizers make addresses of functions no constants, so this cannot be a static_assert.)
-/// Those without a shape are gone when a file has been read.
+/// Operators without a shape function are gone when a file has been read.
 TEST(OperatorTable, SaysOfEachOperatorWhetherItKeepsRowsApart) {
     for (const char *framework : {"tflite", "onnx"})
         for (const std::string &op : model::dialect_of(framework).operators().listed()) {

@@ -46,8 +46,8 @@ integer_use use_of(const node &n, std::size_t input) {
     return input == 0 ? facts.first : facts.others;
 }
 
-/// Constants of INT64 at the ends of 32 bits may have been beyond, and were brought to the end. That is right for bounds, such
-/// as the end of a Slice, and wrong for elements.
+/// Constants of INT64 at the ends of 32 bits may have been beyond, and were brought to the end. That is right
+/// for bounds, such as the end of a Slice, and wrong for elements.
 void check_limits(const graph &g, const std::vector<bool> &is_wide) {
     std::vector<bool> is_beyond(g.tensors.size());
     for (std::size_t t = 0; t < g.tensors.size(); t++)

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t image_rank = 4, first_spatial = 2;
 
-/// Where the sizes of an image come from: the tensor whose size it is, halved so many times.
+/// Says where the sizes of an image come from: dimension d is that of tensor source[d], halved halved[d]
+/// times.
 struct image_shape {
     std::array<tensor_id, image_rank> source;
     std::array<std::int64_t, image_rank> halved{};
@@ -149,7 +150,7 @@ private:
             g_.set_mark(i, &node_marks::pools_by_vectors, true);
     }
 
-    /// What is in blocks, or the network's input.
+    /// The input is in blocks, or it is the network's input.
     void pool_whole(node_id i) {
         const tensor_id x = g_.input(i, 0);
         if (!has_whole_blocks(x) || (!is_blocked(x) && g_.producer(x)))
@@ -191,7 +192,8 @@ private:
             scale(i, x);
     }
 
-    /// By a factor per channel: a depthwise convolution, whose sum begins with 0, so that no product is -0.
+    /// A product with a factor per channel is a depthwise convolution, whose sum begins with 0, so that no
+    /// product is -0.
     void scale(node_id i, tensor_id x) {
         node n = g_.at(i);
         n.outputs = {g_.add_like(g_.output(i))};
@@ -224,8 +226,8 @@ private:
         keep(i, shape(x), writer_kind::normalization);
     }
 
-    /// Of two images that are known to be alike the first that a convolution has written for the sum alone:
-    /// it begins with the other.
+    /// If two images have sizes that are known to be equal, the sum is computed by a convolution that begins
+    /// with the other image: by the writer of the first of them that only this sum reads.
     void sum(node_id i) {
         const tensor_ids inputs = g_.inputs(i);
         if (!are_blocked(i))

@@ -72,8 +72,8 @@ void split_products(ort_graph &g) {
     });
 }
 
-/// The largest code is that of the largest number, the smallest that of the smallest, and operators of
-/// numbers exist.
+/// ReduceMax, ReduceMin, ArgMax and ArgMin of codes run on the codes as numbers, for which there are loops.
+/// The result is the same, because a code grows with the number that it stands for.
 void widen_codes(ort_graph &g) {
     g.for_each([&](node_id i) {
         const bool is_index = g.is(i, "ArgMax");

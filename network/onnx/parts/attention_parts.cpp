@@ -114,7 +114,7 @@ private:
         attend(q, k, has_present, v, alpha_of(widths[0] / heads_), others, false);
     }
 
-    /// Of q, k and v.
+    /// Returns the widths of q, k and v.
     numbers widths_of_projections() const {
         if (!input(1))
             refuse("no weights");

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The elements of an .onnx file's constants, and its types as Octet's: in the message, in the bytes that were left where
-// they are, or in files beside it.
+// The elements of an .onnx file's constants, and its types as Octet's: in the message, in the bytes that were
+// left where they are, or in files beside it.
 
 #include <filesystem>
 #include <map>
@@ -24,8 +24,9 @@ struct external_files {
     explicit external_files(const std::filesystem::path &network);
 
     std::filesystem::path directory; ///< that names start from
-    /// What their names lead to, links followed, lies in one of these: the network's directory, and that of the file which
-    /// the network's own name is a link to, since caches of models keep links to all files.
+    /// Directories of which one must hold the file that a name leads to, with links followed: the network's
+    /// directory, and the directory of the file to which the network's own name is a link, since caches of
+    /// models keep links to all files.
     std::vector<std::filesystem::path> allowed;
     std::map<std::filesystem::path, shared_bytes> mapped;
 };

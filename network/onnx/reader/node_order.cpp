@@ -1,5 +1,5 @@
-// A search from each node of the file in turn to the nodes that it depends on, with a stack of its own: files decide how
-// deep it goes.
+// A search from each node of the file in turn to the nodes that it depends on, with a stack of its own: files
+// decide how deep it goes.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/reader/node_order.hpp"
 

@@ -166,8 +166,8 @@ private:
         });
     }
 
-    /// Infers shapes. Where open first dimensions cannot be 1, since they are no batch or constants name another one, but
-    /// can have another size, they are left open like any others.
+    /// Infers shapes. Where open first dimensions cannot be 1, since they are no batch or constants name
+    /// another one, but can have another size, they are left open like any others.
     bool fits_its_sizes() {
         try {
             infer_shapes(g_);
@@ -345,7 +345,7 @@ private:
             n.attributes[a.name()] = "a tensor " + type_text(t) + " " + to_text(t.dims);
     }
 
-    /// What the file says about a tensor that no shape function is asked about.
+    /// Takes the file's declaration of a tensor that no shape function is asked about.
     void adopt_declaration(const format::ValueInfoProto &value) {
         const auto found = tensors_.find(value.name());
         if (found == tensors_.end() || !value.type().has_tensor_type() ||
@@ -356,8 +356,8 @@ private:
             declare(t, value.type().tensor_type(), "tensor " + quoted(value.name()));
     }
 
-    /// What the file says about a tensor must be what its node gives, but for its dimensions: ONNX Runtime does not rely on those
-    /// that differ.
+    /// The declaration of a tensor must have the type that its node gives. Its dimensions may differ, because
+    /// ONNX Runtime does not rely on declared dimensions.
     void compare_declaration(const format::ValueInfoProto &value) {
         const auto found = tensors_.find(value.name());
         if (found == tensors_.end() || !value.type().has_tensor_type())

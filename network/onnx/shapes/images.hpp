@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What passes and operators have to know together of images in ONNX's networks.
+// Facts about images in ONNX's networks that passes and operators must see alike.
 
 #include "network/graph/graph.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What passes and operators have to know together of matrix products in ONNX's networks.
+// Facts about matrix products in ONNX's networks that passes and operators must see alike.
 
 #include "network/graph/graph.hpp"
 #include "network/graph/node_marks.hpp"

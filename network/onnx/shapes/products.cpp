@@ -91,7 +91,7 @@ void power(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), 
 
 void comparison(node_shapes &n) { n.set_output(data_type::u8, broadcast(n.dims(0), n.dims(1))); }
 
-/// Of each element.
+/// The output has a truth value (u8) for each element of the input.
 void truth(node_shapes &n) { n.set_output(data_type::u8, n.dims(0)); }
 
 void where(node_shapes &n) {

@@ -87,7 +87,8 @@ std::int64_t heads_of(const node_shapes &n) {
     return heads;
 }
 
-/// What is added to scores {batch, heads, rows, columns}; one for all of a batch, or for all heads.
+/// Input i is added to scores {batch, heads, rows, columns}; it has one matrix for all of a batch, or for all
+/// heads, or one for each.
 void need_summand(const node_shapes &n, std::size_t i, const dims &scores) {
     if (!n.has_input(i))
         return;
@@ -145,8 +146,9 @@ void multi_head_attention(node_shapes &n) {
     n.set_output(n.input(0).type, {q[0], heads, length, width / heads}, 2);
 }
 
-/// A penalty for each column of scores {batch, heads, rows, columns}, where each row has its own also for each row. Of a mask {batch,
-/// columns} or {batch, rows, columns}, of ends {batch}, of ends and starts {2 batch}; of one column where there are others, none.
+/// A penalty for each column of scores {batch, heads, rows, columns}, where each row has its own also for
+/// each row. Of a mask {batch, columns} or {batch, rows, columns}, of ends {batch}, of ends and starts {2
+/// batch}; of one column where there are others, none.
 void attention_mask(node_shapes &n) {
     const dims scores = n.dims_of_rank(1, 4);
     const dim_t batch = scores[0], rows = scores[2], columns = scores[3];

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What ONNX's operators give: type and dimensions of their outputs, from those of their inputs. Which operator has which is in
-// its row; shapes of operators that move elements stand with them (onnx/ops/moving.cpp, choices.cpp, rearranging.cpp).
+// Shape functions of ONNX's operators: type and dimensions of their outputs, from those of their inputs. An
+// operator's row names its function; the shapes of operators that move elements stand with these operators in
+// onnx/ops.
 
 #include "network/shapes/node_shapes.hpp"
 

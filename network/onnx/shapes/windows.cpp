@@ -14,8 +14,8 @@ struct window {
     dims kernel, strides, dilations, pads;
 };
 
-/// SAME gives ceil(size / stride) positions, fewer where pooling is dilated: ONNX Runtime pads it as if it were not. UPPER
-/// puts the odd element of padding at the end.
+/// SAME gives ceil(size / stride) positions, fewer where pooling is dilated: ONNX Runtime pads it as if it
+/// were not. UPPER puts the odd element of padding at the end.
 dims same_pads(const dims &sizes, const window &w, bool is_upper, bool is_pooling) {
     const std::size_t rank = sizes.size();
     dims pads(2 * rank);
@@ -165,7 +165,8 @@ void conv_transpose(node_shapes &n) {
             pads[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
             pads[rank + i] = total - pads[i];
         }
-        // Of windows smaller than the stride, less than SAME. Behind what windows reach, there is the bias.
+        // Windows smaller than the stride leave less than SAME asks for. Elements that no window reaches have
+        // the bias.
         y.push_back(has_shape ? wanted[i] : whole - pads[i] - pads[rank + i]);
         if (has_shape && wanted[i] >= reached + strides[i])
             refuse_as_unimplemented("attribute 'output_shape' has an entry of " + std::to_string(wanted[i]) +

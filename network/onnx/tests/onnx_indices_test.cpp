@@ -1,6 +1,6 @@
 // Operators whose operands come with the request: indices, limits, exponents, divisors, scales of blocks.
-// What they compute is compared with ONNX Runtime by tests/onnxruntime; here are small examples, and what
-// they refuse before they write anything.
+// Their results are compared with ONNX Runtime's by tests/onnxruntime. Here are small examples, and requests
+// that they refuse before they write anything.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
