@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Products of floats and a constant matrix of codes, in blocks of the reduction: a block of floats is rounded to s8 with a scale of
-// its own, so its sums of products are exact integers. Which of them are scaled and added up together is AVX512-VNNI's order in ONNX
-// Runtime, whatever the instruction set is.
+// Products of floats and a constant matrix of codes, in blocks of the reduction: a block of floats is rounded
+// to s8 with a scale of its own, so its sums of products are exact integers. Which of them are scaled and
+// added up together is AVX512-VNNI's order in ONNX Runtime, whatever the instruction set is.
 
 #include <vector>
 
@@ -19,7 +19,8 @@ public:
     static constexpr dim_t block = 32; ///< elements of a row of x that have one scale
     static constexpr dim_t panel = 16; ///< columns that are computed together
 
-    /// What columns have, of each block if there are so many: `scales`, and `zeros`, what an offset adds for each unit of x.
+    /// `scales` and `zeros` have a number for each column or, if there are so many, for each column in each
+    /// block: y = Σ scale·(codes of x)·W + zero·(sum of x).
     block_products(dim_t inner, dim_t columns, const std::vector<float> &scales,
                    const std::vector<float> &zeros);
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Products of a matrix of weights and one whose rows lie in planes: channels of an image, or a channel as the taps of a window
-// see it. So nothing is packed, and results are planes, too.
+// Products of a matrix of weights and one whose rows lie in planes: channels of an image, or a channel as the
+// taps of a window see it. So nothing is packed, and results are planes, too.
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,6 @@
-// ONNX's matrix products and convolutions of codes multiply 8-bit codes minus their zero points and sum in int32; the QLinear
-// forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms leave the sum as it is.
+// ONNX's matrix products and convolutions of codes multiply 8-bit codes minus their zero points and sum in
+// int32; the QLinear forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer
+// forms leave the sum as it is.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/ops/dot.hpp"
 
@@ -138,8 +139,8 @@ bool has_dynamic_scale(const lowering &l, const dot_inputs &in) {
     return in.src_scale != absent && !l.input(in.src_scale).is_constant;
 }
 
-/// What follows a product of floats: a bias that is an input of the operator, then what a pass fused into it. Returns
-/// their arguments.
+/// Appends post-ops behind a product of floats: a bias that is an input of the operator, then the nodes that
+/// a pass fused into it. Returns their arguments.
 arguments append_behind(primitive_attr &attr, const lowering &l, std::size_t bias, const memory::desc &dst) {
     arguments args;
     if (bias != absent && l.has_input(bias)) {

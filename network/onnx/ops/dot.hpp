@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What matrix products and convolutions of codes (dot.cpp) and matrix products of floats (float_products.cpp) share:
-// the places of their inputs, and their matrices, batched and broadcast as in numpy.
+// Matrix products and convolutions of codes (dot.cpp) and matrix products of floats (float_products.cpp)
+// share the places of their inputs, and their matrices, batched and broadcast as in numpy.
 
 #include <utility>
 

@@ -1,6 +1,7 @@
-// A float Conv in ONNX Runtime's orders of sums. Where weights and bias are constants and channels fit, it computes images in
-// blocks of 16 channels; elsewhere a product of matrices. Within a block sums begin with zero; blocks are added up in order,
-// then comes the bias. What ConvAdd adds, which a pass makes, comes behind the first block of channels; products begin with it.
+// A float Conv in ONNX Runtime's orders of sums. If weights and bias are constants and channels fit, images
+// are computed in blocks of 16 channels, otherwise by a product of matrices. Within a block sums begin with
+// zero; blocks are added up in order, then the bias. ConvAdd, which a pass makes, adds its image behind the
+// first block of channels; a product of matrices begins with it.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// ONNX's matrix products of floats sum in f32, in the blocks of ONNX Runtime, within which the order is that of the primitives.
+// ONNX's matrix products of floats sum in f32, in the blocks of ONNX Runtime, within which the order is that
+// of the primitives.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -54,8 +55,8 @@ std::optional<vector_product> as_vector_product(const lowering &l, const matrice
                           are_together ? rows::together : rows::of_each_matrix};
 }
 
-/// How many products ONNX Runtime adds up before it adds the sum to those before: constant matrices are packed in blocks
-/// of 256 rows, others are read in blocks that fit a cache.
+/// Returns how many products ONNX Runtime adds up before it adds their sum to the sums before: constant
+/// matrices are packed in blocks of 256 rows, others are read in blocks that fit a cache.
 dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
     const std::size_t rank = m.dst.dims().size();
     const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
@@ -186,7 +187,7 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
 
 // ---- Whether rows of a batch stay apart
 
-/// With two dimensions, the first would become a matrix's columns.
+/// With transA the first of two dimensions would become a matrix's columns.
 bool fused_matrices_keeps_rows(const node_rows &o) {
     return rows::matrices(o) && (o.rank(0) >= 3 || o.integer("transA", 0) == 0) &&
            o.integer("transBatchA", 0) == 0 && o.integer("transBatchB", 0) == 0;

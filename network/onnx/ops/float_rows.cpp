@@ -54,8 +54,8 @@ void add_layer_normalization(primitive_step &s, const lowering &l, const buffer 
     s.add(layer_normalization_forward::primitive_desc(d, ort_attr(), l.get_engine()), args);
 }
 
-/// x times one factor plus one summand for each channel, each rounded, as ONNX Runtime folds the statistics: the primitive of
-/// the name is oneDNN's, with one fused multiply-add.
+/// x times one factor plus one summand for each channel, each rounded, as ONNX Runtime folds the statistics:
+/// the primitive of the name is oneDNN's, with one fused multiply-add.
 class batch_normalization_step final : public step {
 public:
     batch_normalization_step(const lowering &l, const memory::desc &md, dim_t channels)

@@ -1,5 +1,5 @@
-// What `fuse_floats` fused into a product: each follower is one post-op, and does to each result what it would do to it in
-// memory.
+// Makes post-ops of the nodes that `fuse_floats` fused into a product: each does to a result what its
+// operator would do to it in memory.
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 

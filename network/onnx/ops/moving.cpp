@@ -142,8 +142,8 @@ void unsqueeze_shape(node_shapes &n) {
     n.set_output(n.input(0).type, result);
 }
 
-/// A source may have dimensions of 1 in front that the order does not name: where a rewrite takes them away (a norm whose epsilon has
-/// them), ONNX Runtime runs the file.
+/// A source may have dimensions of 1 in front that `perm` does not name: ONNX Runtime runs such a file if a
+/// rewrite takes them away (a norm whose epsilon has them).
 void transpose_shape(node_shapes &n) {
     memory::dims x = n.dims(0);
     const std::size_t named = n.has_attribute("perm") ? n.integers("perm", {}).size() : x.size();

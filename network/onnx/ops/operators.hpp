@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What families of ONNX's operators share, and their rows. Names, inputs and attributes are the operators' own, the arithmetic is
-// ONNX Runtime's; scales and zero points are constant inputs, a scalar or one per channel.
+// Declarations that families of ONNX's operators share, and their rows. Names, inputs and attributes are the
+// operators' own, the arithmetic is ONNX Runtime's; scales and zero points are constant inputs, a scalar or
+// one per channel.
 
 #include "network/graph/operator_facts.hpp"
 #include "network/ops/fused.hpp"
@@ -79,7 +80,8 @@ struct softmax_rows {
 softmax_rows softmax_rows_of(const lowering &l, const tensor &x, const tensor &y, std::int64_t opset);
 std::unique_ptr<step> softmax_step(const lowering &l, const softmax_rows &rows, const primitive_attr &attr);
 
-/// Input 0 and output 0 of a normalization as rows, from the dimension on that "axis" names. Refuses outputs of other dimensions.
+/// Input 0 and output 0 of a normalization as rows, from the dimension on that "axis" names. Refuses outputs
+/// of other dimensions.
 memory::desc normalized_rows(const lowering &l);
 /// The first of the dimensions that are normalized, from the front.
 std::int64_t normalized_axis(const lowering &l);

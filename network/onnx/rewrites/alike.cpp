@@ -19,7 +19,7 @@ bool is_assumed(const assumed_attribute &assumed, const std::string &name, const
            std::visit([&](auto v) { return value == attribute(in_attribute(v)); }, assumed.value);
 }
 
-/// What the file says of a node, but for what goes without saying.
+/// Returns the attributes that the file gives a node, without those that equal their assumed value.
 std::map<std::string, attribute> own_attributes(const graph &g, const node &n) {
     std::map<std::string, attribute> attributes = n.attributes;
     const assumed_attribute &assumed = facts_of(g, n).assumed;

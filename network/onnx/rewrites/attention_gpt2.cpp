@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    /// By one Reshape, and for its sizes.
+    /// True if x is read by one Reshape, and by a Shape.
     bool is_read_for_product() const {
         const std::vector<node_id> readers = readers_of_elements(x_);
         constexpr std::int64_t first_opset_without = 13;
@@ -79,7 +79,8 @@ private:
                           [](std::int32_t v, std::int64_t e) { return e == -2 ? v >= 0 : v == e; });
     }
 
-    /// What a Split gives as q, k or v, behind the nodes that move it to its heads.
+    /// Returns the output of a Split that is q, k or v, behind the nodes that move it to its heads; -1 if
+    /// there is none.
     node_id part_behind(node_id i, std::size_t input, std::size_t part, const numbers &order) const {
         const node_id transpose = writer(i, input, "Transpose"), reshape = writer(transpose, 0, "Reshape");
         if (!is_inner(transpose) || !is_inner(reshape) || !has_order(transpose, order))

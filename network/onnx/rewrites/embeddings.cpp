@@ -75,7 +75,8 @@ private:
                values_of<std::int32_t>(g_.tensor_at(t)) == std::vector<std::int32_t>{value};
     }
 
-    /// Whether a network counts positions up to the length of the ids as exporters write it: a Range, or the places of ones.
+    /// Whether a network counts positions up to the length of the ids as exporters write it: a Range, or the
+    /// places of ones.
     bool are_counted(tensor_id indices, tensor_id ids) const {
         constexpr std::size_t most_of_shape = 4, most_of_length = 2;
         const node *expand = counting(indices, "Expand"),

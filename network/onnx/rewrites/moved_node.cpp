@@ -178,7 +178,7 @@ bool moved_node::pass_index() {
     return true;
 }
 
-/// Of one index, whose dimension goes.
+/// A Gather of one index removes its axis; the Transpose behind it lacks the axis, too.
 bool moved_node::pass_gather() {
     const auto axis = counted({g_.attribute<std::int64_t>(i_, "axis", 0)}, p_.size());
     const tensor_id index = g_.input(i_, 1);

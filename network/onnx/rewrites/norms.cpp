@@ -11,8 +11,8 @@ namespace {
 constexpr std::int64_t norm_opset = 17;
 constexpr float default_epsilon = 1e-5f;
 
-/// The source of a ReduceMean over the last dimension alone. Whether it stays as 1 is not looked at. The only dimension has to be
-/// named from the end.
+/// Returns the source of a ReduceMean over the last dimension alone; -1 for any other. ONNX Runtime does not
+/// look whether the dimension stays as 1. An only dimension must be named from the end, as -1.
 tensor_id mean_of_rows(const ort_graph &g, node_id mean) {
     const tensor_id x = g.input(mean, 0);
     if (!g.is_float(x) || g.rank(x) < 1)
@@ -28,7 +28,8 @@ tensor_id mean_of_rows(const ort_graph &g, node_id mean) {
     return axes.size() == 1 && (axes[0] == -1 || (axes[0] == rank - 1 && rank > 1)) ? x : tensor_id();
 }
 
-/// What follows the mean of squares v up to a root: v + epsilon, either way or only behind.
+/// The Add of epsilon behind a mean of squares v, and its Sqrt; -1 where there is none. Callers decide
+/// whether epsilon may be the first operand, too.
 struct root_of_sum {
     node_id sum, root;
     float epsilon = default_epsilon;
@@ -43,15 +44,17 @@ root_of_sum root_behind(const ort_graph &g, tensor_id v) {
 
 bool is_row(const ort_graph &g, tensor_id t) { return g.is_float(t) && g.rank(t) == 1; }
 
-/// What scales or shifts: the last operand of one dimension, which of a source of one dimension may be what is scaled or shifted.
+/// Returns the scale or shift of node i: its last operand that has one dimension; -1 if there is none. If the
+/// normalized source itself has one dimension, it may be that operand.
 tensor_id row_operand(const ort_graph &g, node_id i) {
     return is_row(g, g.input(i, 1)) ? g.input(i, 1) : is_row(g, g.input(i, 0)) ? g.input(i, 0) : tensor_id();
 }
 /// The size in the file; of an open one 0.
 dim_t known_size(const ort_graph &g, tensor_id row) { return g.is_known(row, 0) ? g.size(row, 0) : 0; }
 
-/// (x - mean) / sqrt(mean of squares + epsilon) * scale + shift. The value of the exponent, which side is subtracted and which one
-/// is divided are not looked at, and epsilon only behind.
+/// Recognizes (x - mean) / sqrt(mean of squares + epsilon) * scale + shift. As in ONNX Runtime, the value of
+/// the exponent does not matter, nor which operand is subtracted or divided; epsilon counts only as the
+/// second operand.
 void form_layer_norm(ort_graph &g, node_id mean) {
     const tensor_id x = mean_of_rows(g, mean), m = g.output(mean);
     const std::vector<node_id> differences = g.consumers(m);
@@ -81,7 +84,8 @@ void form_layer_norm(ort_graph &g, node_id mean) {
     tensor_id scale = row_operand(g, product), shift = row_operand(g, sum);
     if (!scale || !shift || known_size(g, scale) != known_size(g, shift))
         return;
-    // Of a source that had one dimension from the start ONNX Runtime refuses the file; of one that lost some it takes the other operand.
+    // If the source had one dimension from the start, ONNX Runtime refuses the file. If it lost others, it
+    // takes the other operand.
     if (scale == g.output(quotient))
         scale = g.other(product, scale);
     if (shift == g.output(product))
@@ -178,7 +182,8 @@ tensor_id bias_in(const ort_graph &g, tensor_id t) {
     return fits ? row : tensor_id();
 }
 
-/// Which dimensions the norm is of is not looked at: rows are normalized.
+/// Joins the norm and the Add before it. The result normalizes rows whatever dimensions the norm names, since
+/// ONNX Runtime does not look at its axis.
 void form_skip_layer_norm(ort_graph &g, node_id norm) {
     const node_id sum = g.writer(g.input(norm, 0), "Add");
     if (!sum || g.only_consumer(g.output(sum)) != norm)

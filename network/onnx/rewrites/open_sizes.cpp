@@ -182,7 +182,8 @@ private:
         result.assign(kept);
     }
 
-    /// What the other inputs are, rows of the last dimension or of channels, tells nothing of the first.
+    /// Input 0 alone gives the output its dimensions: the other inputs are rows of the last dimension or of
+    /// channels.
     void same(const node &n, tensor_id y) {
         const symbols x = all_[input_of(n, 0)];
         x.size() == all_[y].size() ? all_[y].assign(x) : lose(y);
@@ -282,8 +283,8 @@ private:
                       [&](tensor_id x) { return x && (is_dims ? is_open(x) : is_of_open_sizes(x)); });
     }
 
-    /// Sizes that a constant names are known, 0 is the source's dimension. Those that a network computes are not, before ReshapeFusion
-    /// has made a constant of them.
+    /// Sizes that a constant names are known, 0 is the source's dimension. Those that a network computes are
+    /// not, before ReshapeFusion has made a constant of them.
     void reshape(const node &n, tensor_id y) {
         const tensor_id x = input_of(n, 0), shape = input_of(n, 1);
         const symbols result = all_[y];

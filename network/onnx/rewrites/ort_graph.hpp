@@ -20,8 +20,8 @@ struct quantized {
     std::int64_t axis; ///< of a scale per channel
 };
 
-/// What is known of each dimension of each tensor: 0 a size, above it the number of a name, -1 nothing, -2 of a tensor of
-/// unknown rank. Side by side in one list, since it is made anew with each change of a graph.
+/// Knowledge of each dimension of each tensor: 0 for a size, above 0 the number of a name, -1 for nothing, -2
+/// in a tensor of unknown rank. All stand in one list, since it is made anew with each change of a graph.
 class dim_symbols {
 public:
     dim_symbols() = default;
@@ -42,7 +42,7 @@ public:
         bool empty() const { return begin_ == end_; }
         int &operator[](std::size_t dim) const { return begin_[dim]; }
         std::vector<int> list() const { return {begin_, end_}; }
-        /// Of another one, or a list, of as many dimensions.
+        /// Copies the symbols of another tensor, or a list, which must have as many dimensions.
         template <typename List> void assign(const List &l) const { std::copy(l.begin(), l.end(), begin_); }
 
     private:
@@ -52,7 +52,7 @@ public:
         const std::size_t t = id.index();
         return {all_.data() + first_[t], all_.data() + first_[t + 1]};
     }
-    /// Of a tensor or dimension that is not there: 0.
+    /// Returns the symbol of a dimension; 0 if the tensor or the dimension does not exist.
     int at(tensor_id id, std::size_t dim) const {
         const std::size_t t = id.index();
         return t + 1 < first_.size() && dim < first_[t + 1] - first_[t] ? all_[first_[t] + dim] : 0;
@@ -76,8 +76,9 @@ public:
     const evaluator &evaluate;  ///< runs single nodes on constants
     const bool is_int8_allowed; ///< pairs on s8 stay on s8: session.qdqisint8allowed
 
-    /// The nodes that are there now as ONNX Runtime visits them, which decides where two patterns want one node: from the last
-    /// node that no other reads up to what it reads, the last of them in the file first, and so on.
+    /// Returns the nodes that exist now in the order in which ONNX Runtime visits them: from the last node
+    /// without readers to the nodes that it reads, the last of them in the file first, and so on. This order
+    /// decides which of two patterns gets a node that both want.
     std::vector<node_id> visiting_order() const;
 
     /// Does something for each node that is there now, in that order, unless it has gone before its turn.
@@ -151,8 +152,9 @@ public:
 
     /// Whether a pass has computed a constant. ONNX Runtime does not look for others that are equal to it.
     bool is_folded(tensor_id t) const { return folded_ && folded_->count(t) != 0; }
-    /// How many nodes read a constant, or one of equal value and rank, if it has one float and neither was computed: they are one there
-    /// (ConstantSharing, which comes before ConstantFolding).
+    /// Returns how many nodes read a constant or another one of equal value and rank, if it has one float and
+    /// no pass computed either: ONNX Runtime makes one of them (ConstantSharing, which comes before
+    /// ConstantFolding).
     std::size_t readers_of_constant(tensor_id t);
 
     /// Whether two dimensions are known to be equal: both sizes are in the file, or both are open and of one name.
@@ -181,7 +183,8 @@ public:
         const size_node *n = sizes_of(t);
         return n && n->computing.op == op ? n : nullptr;
     }
-    /// Whether ONNX Runtime knows how many dimensions a tensor has: not behind a Reshape to what a network computes, in old operator sets.
+    /// True if ONNX Runtime knows how many dimensions a tensor has. In old operator sets it does not behind a
+    /// Reshape to sizes that a network computes.
     bool has_rank(tensor_id t) const;
 
     // ---- Pairs
@@ -190,11 +193,11 @@ public:
     /// the codes.
     bool is_plain(node_id i) const;
     bool has_one_scale(const quantized &q) const { return element_count(dims(q.scale)) == 1; }
-    /// What stands behind a float tensor that a DequantizeLinear writes.
+    /// Returns the codes, scale and zero point of a float tensor that a DequantizeLinear writes.
     std::optional<quantized> dequantized(tensor_id t) const;
-    /// What stands behind a float tensor, if it has one scale and 8-bit codes.
+    /// Returns the same if there are one scale and 8-bit codes.
     std::optional<quantized> activation(tensor_id t) const;
-    /// The QuantizeLinear that alone reads a tensor.
+    /// The QuantizeLinear that alone reads a tensor; -1.
     node_id quantizer_of(tensor_id t) const;
     quantized written(node_id q) const { return {output(q), input(q, 1), input(q, 2), 0}; }
     quantized read(node_id dq) const { return {input(dq, 0), input(dq, 1), input(dq, 2), 0}; }
@@ -237,10 +240,11 @@ public:
     void touch(node_id i) { replace(i, at(i)); }
     /// All readers of one tensor read another one; the network's outputs stay.
     void redirect(tensor_id from, tensor_id to);
-    /// Readers of a node's output read x instead, and the node goes. If there are none, what writes x stays all the same.
+    /// Lets the readers of a node's output read x instead, and removes the node. The writer of x stays even
+    /// if there are no readers.
     void bypass(node_id i, tensor_id x);
-    /// The same in a rule. False where ONNX Runtime keeps the node: the output is the network's, or of several inputs not exactly
-    /// one comes from another node.
+    /// Does the same in a rule. Returns false if ONNX Runtime keeps the node: if its output is the network's,
+    /// or if it has several inputs and not exactly one of them comes from another node.
     bool drop(node_id i, tensor_id x);
 
 private:

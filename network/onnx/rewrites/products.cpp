@@ -51,8 +51,8 @@ void form_gemm(ort_graph &g, node_id i) {
     g.become(sum, "Reshape", {result});
 }
 
-/// Three of a LayerNormalization's readers are products, of which one has a row added at least, and one is a sum, with what is
-/// again a sum: the products of an attention, and the one behind it.
+/// Three of a LayerNormalization's readers are products, of which one has a row added at least, and one is a
+/// sum, with what is again a sum: the products of an attention, and the one behind it.
 void add_attention_products(const ort_graph &g, node_id norm, std::set<node_id> &kept) {
     const tensor_id x = g.output(norm);
     std::vector<node_id> products;
@@ -170,7 +170,7 @@ bool has_scales(const ort_graph &g, node_id i) {
 /// No dimensions, or one of size 1.
 bool is_single(const ort_graph &g, tensor_id t) { return g.rank(t) <= 1 && element_count(g.dims(t)) == 1; }
 
-/// What the kernel takes for scales of B: one, one per column, or one per column of each matrix.
+/// True if the kernel takes `scale` for B: one number, one per column, or one per column of each matrix.
 bool fits_columns(const ort_graph &g, tensor_id scale, tensor_id b) {
     if (is_single(g, scale))
         return true;
@@ -272,7 +272,8 @@ bool is_fusible_product(ort_graph &g, node_id i) {
     return g.is(i, "FusedMatMul") || (g.is(i, "MatMul") && g.get_graph().opset >= first_opset);
 }
 
-/// What a product can do itself: the last two dimensions change places, the first one comes behind the others of a batch.
+/// The Transposes that a product can do itself: it swaps the last two dimensions, and moves the first one
+/// behind the others of the batch.
 struct taken_order {
     bool swaps, moves_batch;
 };
@@ -372,7 +373,8 @@ struct scaling {
     tensor_id scaled; ///< the other operand
 };
 
-/// A product with a constant of one element, or a quotient by it. Of an unknown rank only one without dimensions is small enough.
+/// A product with a constant of one element, or a quotient by it. Of an unknown rank only one without
+/// dimensions is small enough.
 std::optional<scaling> scaling_of(const ort_graph &g, node_id i) {
     const bool is_quotient = g.is(i, "Div");
     if (!is_quotient && !g.is(i, "Mul"))
@@ -392,8 +394,8 @@ bool is_scaled_tensor(const ort_graph &g, node_id i) {
     return found && g.has_rank(found->scaled) && g.rank(found->scaled) > 0;
 }
 
-/// Factors of the operands, the one that the file has first before the other, and of the product become one, which is not the same
-/// to the last bit.
+/// Factors of the operands, the one that the file has first before the other, and of the product become one,
+/// which is not the same to the last bit.
 void take_factors(ort_graph &g, node_id i, std::set<node_id> &made) {
     node n = g.at(i);
     if (n.inputs.size() < 2 || !g.is_float(input_of(n, 0)) || !g.is_float(input_of(n, 1)))

@@ -17,7 +17,8 @@ std::int64_t block_size(const ort_graph &g, node_id dq) {
     return size == 0 || fits ? size : -1;
 }
 
-/// What DequantizeLinear reads if blocks of rows have scales.
+/// Returns the operands of a DequantizeLinear whose blocks of rows have scales of their own; nothing for
+/// others.
 std::optional<quantized> read_in_blocks(const ort_graph &g, node_id dq) {
     const quantized q = g.read(dq);
     const auto size = block_size(g, dq);
@@ -29,8 +30,8 @@ std::optional<quantized> read_in_blocks(const ort_graph &g, node_id dq) {
     return q;
 }
 
-/// A constant matrix of 8-bit codes that one node reads, with one scale, one per column, or some per column for blocks of
-/// rows, which nothing else reads.
+/// A constant matrix of 8-bit codes that one node reads, with one scale, one per column, or some per column
+/// for blocks of rows, which nothing else reads.
 std::optional<quantized> matrix_of_codes(ort_graph &g, tensor_id t) {
     const node_id dq = g.writer(t, "DequantizeLinear");
     const bool has_blocks = dq && block_size(g, dq) != 0;

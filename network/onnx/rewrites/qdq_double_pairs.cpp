@@ -18,8 +18,8 @@ struct parameters {
     std::int32_t zero_point;
 };
 
-/// The range that both have, in ONNX Runtime's arithmetic; ties of the zero point go away from zero. One of 0 alone has a scale
-/// of 0, and so the zero point that NaN is converted to.
+/// The range that both have, in ONNX Runtime's arithmetic; ties of the zero point go away from zero. One of 0
+/// alone has a scale of 0, and so the zero point that NaN is converted to.
 parameters common_range(const parameters &a, const parameters &b, std::int32_t lowest) {
     const auto real = [](const parameters &p, std::int32_t code) {
         return static_cast<float>(code - p.zero_point) * p.scale;

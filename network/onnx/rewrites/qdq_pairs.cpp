@@ -14,7 +14,7 @@
 namespace octet::model::ort {
 namespace {
 
-/// What another DequantizeLinear of the same codes writes.
+/// Adds a DequantizeLinear of the same codes and returns its output.
 tensor_id add_same(ort_graph &g, node_id dq) {
     const tensor_id t = g.add_like(g.output(dq));
     node copy = g.at(dq);
@@ -163,8 +163,8 @@ void propagate_qdq(ort_graph &g) {
     g.for_each("DequantizeLinear", [&](node_id i) { pairs.go_down(i); });
 }
 
-/// A constant beside a DequantizeLinear gets one, so that a Where between codes may be a quantized one. That the network gives out
-/// the choice, too, does not matter.
+/// A constant beside a DequantizeLinear gets one, so that a Where between codes may be a quantized one. That
+/// the network gives out the choice, too, does not matter.
 void dequantize_where(ort_graph &g) {
     g.for_each("Where", [&](node_id i) {
         node_id q = g.only_node_reading(g.output(i));
@@ -221,7 +221,8 @@ void set_zero_point(ort_graph &g, node_id i, tensor_id t) {
 
 } // namespace
 
-/// s8 becomes u8 where a DequantizeLinear alone reads what a QuantizeLinear writes, pair by pair: x86 multiplies it faster.
+/// s8 becomes u8 where a DequantizeLinear alone reads what a QuantizeLinear writes, pair by pair: x86
+/// multiplies it faster.
 void make_unsigned(ort_graph &g) {
     if (g.is_int8_allowed)
         return;
@@ -298,8 +299,8 @@ void drop_implied_limit(ort_graph &g, node_id i) {
         g.drop(i, g.input(i, 0));
 }
 
-/// DequantizeLinear, QuantizeLinear with equal parameters: the one that reads the second, or takes it as the network's output,
-/// gets what the first reads.
+/// DequantizeLinear, QuantizeLinear with equal parameters: the one that reads the second, or takes it as the
+/// network's output, gets what the first reads.
 void cancel_pairs(ort_graph &g) {
     g.for_each("QuantizeLinear", [&](node_id q) {
         const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;

@@ -68,8 +68,8 @@ private:
 
     // ---- Questions
 
-    /// Whether one node reads the output, a Relu or Clip that one node alone reads: had codes implied it, it would have gone.
-    /// Whether the output itself is the network's, too, does not matter.
+    /// Whether one node reads the output, a Relu or Clip that one node alone reads: had codes implied it, it
+    /// would have gone. Whether the output itself is the network's, too, does not matter.
     bool is_before_limit(node_id i) const {
         node_id limit;
         for (const node_id r : g_.consumers(g_.output(i)))
@@ -93,7 +93,8 @@ private:
         return x.zero_point && y.zero_point && g_.are_equal(x, y);
     }
 
-    /// Weights with one scale, or as many as there are indices of `axis`, whose they become, whatever axis the node names.
+    /// Weights with one scale, or as many as there are indices of `axis`, whose they become, whatever axis
+    /// the node names.
     std::optional<quantized> weights(tensor_id t, std::size_t axis) const {
         const auto q = g_.dequantized(t);
         const bool fits =
@@ -119,7 +120,8 @@ private:
         return codes && g_.type(codes) == data_type::s32 ? std::optional<tensor_id>(codes) : std::nullopt;
     }
 
-    /// Whether a bias of codes has the scale of the convolution's sums, as nearly as ONNX Runtime asks, and no zero point.
+    /// Whether a bias of codes has the scale of the convolution's sums, as nearly as ONNX Runtime asks, and
+    /// no zero point.
     bool fits_sums(tensor_id bias, const quantized &x, const quantized &w) const {
         constexpr float absolute = 1e-6f, relative = 0.01f;
         const auto b = g_.dequantized(bias);
@@ -259,7 +261,7 @@ private:
             g_.set_input(i, 0, x->codes);
     }
 
-    /// What only moves elements, or chooses among them, does so with codes of one scale.
+    /// An operator that only moves elements, or chooses among them, runs on codes if they have one scale.
     void move(node_id i) {
         const auto x = g_.activation(g_.input(i, 0));
         const bool mixes = g_.is(i, "Resize") && // then it stays on floats

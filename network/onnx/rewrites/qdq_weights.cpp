@@ -63,8 +63,9 @@ bool quantize_weights(ort_graph &g, node_id i) {
     return true;
 }
 
-/// The codes of the bias in a scale that is the product of those of x and w. They are folded in the next step, as a rule: what gives
-/// another number of dimensions than ONNX Runtime has noted is not, unless another transformer changes the graph before.
+/// The codes of the bias in a scale that is the product of those of x and w. They are folded in the next
+/// step, as a rule: what gives another number of dimensions than ONNX Runtime has noted is not, unless
+/// another transformer changes the graph before.
 void compute_bias(ort_graph &g, node_id i, const quantized &x, const quantized &w, bool is_noted) {
     constexpr std::int64_t as_s32 = 6;
     constexpr int changes = 2;

@@ -119,7 +119,8 @@ void fuse_relu_clip(ort_graph &g, node_id i) {
     g.remove(i);
 }
 
-/// Where of Not chooses the other way round, if all that reads the Not are such.
+/// A Where whose condition is a Not chooses the other way round without it, if all readers of the Not are
+/// such.
 void fuse_not_where(ort_graph &g, node_id i) {
     const tensor_id condition = g.input(i, 0);
     const node_id inverted = g.writer(condition, "Not");

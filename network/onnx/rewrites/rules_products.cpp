@@ -159,8 +159,8 @@ private:
     dim_t channels_ = 0;
 };
 
-/// What can pad an image itself and alone reads a tensor, past a Cast that changes nothing. A maximum is padded by
-/// -infinity: it gives other values then, as in ONNX Runtime.
+/// Returns the only reader of a tensor, past a Cast that changes nothing, if it can pad an image itself; else
+/// -1. MaxPool pads with -infinity: the result differs then, as in ONNX Runtime.
 node_id padding_reader(const ort_graph &g, tensor_id t) {
     node_id i = g.only_consumer(t);
     if (g.is(i, "Cast") && g.is_float(g.output(i)))
@@ -211,8 +211,8 @@ void fuse_pad(ort_graph &g, node_id i) {
     g.remove(i);
 }
 
-/// MatMul with a constant matrix and BatchNormalization. What moves elements between them ONNX Runtime overlooks: a channel is
-/// a column to it, wherever that has gone.
+/// Joins a MatMul by a constant matrix and a BatchNormalization. ONNX Runtime overlooks nodes between them
+/// that move elements: it takes a channel for a column, wherever the column has gone.
 void fuse_matmul_normalization(ort_graph &g, node_id i) {
     const tensor_id b = g.input(i, 1);
     if (!g.is_float_constant(b) || g.rank(b) != 2 || g.rank(g.input(i, 0)) != 2)

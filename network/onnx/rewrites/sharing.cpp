@@ -11,8 +11,8 @@
 namespace octet::model::ort {
 namespace {
 
-/// Constants of few elements that are no codes are one where they are equal (ConstantSharing), but for those that a pass has
-/// computed; others have a number of their own.
+/// Equal constants of few elements that are no codes have one number (ConstantSharing), except constants that
+/// a pass has computed; all others have a number of their own.
 class constant_numbers {
 public:
     explicit constant_numbers(const ort_graph &g) : g_(g) {}
@@ -37,8 +37,8 @@ private:
 
 } // namespace
 
-/// Values that are equal have the number of the first; a DequantizeLinear is there for each reader, and each has values of its
-/// own. What the network gives out stays, though others may read it.
+/// Values that are equal have the number of the first; a DequantizeLinear is there for each reader, and each
+/// has values of its own. What the network gives out stays, though others may read it.
 void eliminate_common_subexpressions(ort_graph &g) {
     constant_numbers constants(g);
     std::map<std::vector<tensor_id>, std::vector<node_id>> nodes_on; ///< the first ones, by what they read
@@ -89,7 +89,8 @@ void become_constant(ort_graph &g, tensor_id t, std::vector<std::uint8_t> data) 
     g.note_folded(t);
 }
 
-/// A constant takes the place of a node's output. Its matrix has not been packed ahead, so sums are those of a computed one.
+/// A constant takes the place of a node's output. Its matrix has not been packed ahead, so sums are those of
+/// a computed one.
 void compute(ort_graph &g, node_id i) {
     const graph &all = g.get_graph();
     node n = g.at(i);
@@ -153,7 +154,8 @@ void compute_requantized(ort_graph &g, node_id q) {
         compute(g, node);
 }
 
-/// Of nodes whose results nobody reads: a Shape whose sizes are constants already, and what was kept for such a one.
+/// Among nodes whose results nobody reads, true for a Shape whose sizes are constants already, and for nodes
+/// that were kept for such a Shape.
 bool is_needless(const ort_graph &g, node_id i) {
     return marks_of(g.at(i)).unread == kept_unread::for_sizes ||
            (g.at(i).op == "Shape" && g.is_known(g.input(i, 0)));

@@ -189,7 +189,7 @@ private:
         }
         return entries;
     }
-    /// What stands before operators that change no size, which are gone when sizes are looked at.
+    /// Returns the tensor before operators that change no size, which are gone when sizes are looked at.
     tensor_id before_noops(tensor_id t) const {
         constexpr std::int64_t as_s64 = 7;
         for (const node *n = nullptr; (n = any_writer(t)) != nullptr;) {

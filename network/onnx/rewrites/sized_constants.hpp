@@ -33,13 +33,13 @@ struct sized_constants {
     std::set<tensor_id> tensors;
     std::vector<tensor_id> in_order; ///< the same, as they were computed
     std::set<tensor_id> measured;    ///< of which a Shape took the sizes
-    /// Those floats among them that ONNX Runtime computes when it runs: it does not know all dimensions of
-    /// the tensor whose sizes they are.
+    /// Floats of `tensors` that ONNX Runtime computes only when it runs, because it does not know all
+    /// dimensions of the tensor whose sizes they are.
     std::set<tensor_id> open_floats;
-    /// Those that follow from a size that is not known; none: they have not been found yet.
+    /// Constants of `tensors` that follow from an unknown size; none until they have been found.
     std::optional<std::set<tensor_id>> open;
     std::map<tensor_id, size_node> nodes; ///< by what they wrote
-    /// The dimensions that follow such values, of constants whose shape does, too (positions up to a computed
+    /// For constants whose shape follows such values, too, the dimensions that do (positions up to a computed
     /// end).
     std::map<tensor_id, std::vector<bool>> open_dims;
 };
@@ -47,8 +47,9 @@ struct sized_constants {
 /// Whether nodes compute the same of equal inputs.
 bool are_alike(const graph &g, const node &a, const node &b);
 
-/// Which dimensions of what a node writes follow the values of its inputs that are among `sized`, or their
-/// open dimensions. Reshape has a rule of its own and is not asked. Empty if there are none.
+/// Returns for each dimension of a node's output whether it follows the values of inputs that are among
+/// `sized`, or their open dimensions. Reshape has a rule of its own and is not asked. Empty if no dimension
+/// does.
 std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
                             const sized_constants &sized);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t image_rank = 4, channels = 1, height = 2, width = 3;
 
-/// What a Slice takes of an image; `ends` beyond the image are as they are in the file.
+/// The part of an image that a Slice takes; `ends` beyond the image are as they are in the file.
 struct taken_slice {
     std::array<std::int32_t, image_rank> starts{}, ends, steps;
 };

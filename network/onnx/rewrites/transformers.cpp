@@ -12,7 +12,8 @@
 namespace octet::model {
 namespace {
 
-/// When: before all, over and over until nothing changes (level 1), where nodes are assigned to devices, over and over again.
+/// When: before all, over and over until nothing changes (level 1), where nodes are assigned to devices, over
+/// and over again.
 enum class stage { before, level1, assignment, level2 };
 
 struct stage_facts {

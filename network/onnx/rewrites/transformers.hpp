@@ -43,7 +43,8 @@ void fuse_dynamic_quantize_matmul(ort_graph &g);
 void split_dynamic_quantize_matmul(ort_graph &g, node_id node); ///< both operators again
 void order_scales(ort_graph &g,
                   node_id node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
-/// Of one whose scales are both computed, or 0, or of other dimensions than a number and a row: its parts again.
+/// Splits a MatMulIntegerToFloat into its parts again if both scales are computed, or one is 0, or they are
+/// not a number and a row.
 void split_scales(ort_graph &g, node_id node);
 void fuse_matmul_transpose(ort_graph &g);
 void split_batch_transpose(ort_graph &g, node_id node);
@@ -81,7 +82,8 @@ void fuse_gathers(ort_graph &g);        ///< gathers.cpp
 // QuantizeLinear and DequantizeLinear
 void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
 void remove_double_pairs(ort_graph &g);
-/// Two operators with a scale of 1 for one with 0, which two pairs may have in common; nearly 0 for quantized operators.
+/// Two operators with a scale of 1 for one with 0, which two pairs may have in common; nearly 0 for quantized
+/// operators.
 void split_scale_of_zero(ort_graph &g, node_id node);
 void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);

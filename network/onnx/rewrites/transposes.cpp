@@ -202,7 +202,9 @@ private:
         return moved_node(g_, i, transpose, p, through).pass(kind);
     }
 
-    /// A graph may say anything of its tensors. Constants of other ranks stay as they are, and operands may have fewer dimensions.
+    /// True if the inputs have the ranks that the operator needs, since a graph may say anything of its
+    /// tensors. Constants of other ranks stay as they are, and operands of a broadcast may have fewer
+    /// dimensions.
     bool has_ranks(node_id i, const order &through, std::size_t rank, passing_kind kind) const {
         return std::all_of(through.begin(), through.end(), [&](std::int64_t k) {
             const tensor_id t = g_.input(i, static_cast<std::size_t>(k));

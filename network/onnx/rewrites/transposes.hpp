@@ -60,7 +60,8 @@ private:
     const order p_, back_, inputs_;
 };
 
-/// A Transpose between a DequantizeLinear and a QuantizeLinear has both, or gets the other one; pairs that have come together go.
+/// A Transpose between a DequantizeLinear and a QuantizeLinear has both, or gets the other one; pairs that
+/// have come together go.
 void repair_pairs(ort_graph &g);
 /// DequantizeLinear, node  ->  DequantizeLinear, node, QuantizeLinear, DequantizeLinear; only if one node reads it.
 bool add_pair_behind(ort_graph &g, node_id dq);
