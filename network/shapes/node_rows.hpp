@@ -1,9 +1,10 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Whether an operator keeps the rows of a batch apart: whether row n of its outputs depends on row n of its inputs alone, for
-// a node with its attributes. A tensor that depends on the network's inputs begins with the batch, which is 1 in the
-// graph that is asked, so that a tensor whose first dimension is something else is seen at once. Which operator has
-// which question is in its row; questions of one operator alone stand with it.
+// Whether an operator keeps the rows of a batch apart: whether row n of its outputs depends on row n of its
+// inputs alone, for a node with its attributes. A tensor that depends on the network's inputs begins with the
+// batch, which is 1 in the graph that is asked, so that a tensor whose first dimension is something else is
+// seen at once. Which operator has which question is in its row; questions of one operator alone stand with
+// it.
 
 #include <algorithm>
 #include <cstring>
@@ -41,8 +42,8 @@ public:
                 return false;
         return depends(0);
     }
-    /// Whether all tensors that depend on the network's inputs have one rank: broadcasting would shift the batch of a shorter
-    /// one.
+    /// Whether all tensors that depend on the network's inputs have one rank: broadcasting would shift the
+    /// batch of a shorter one.
     bool ranks_are_equal() const {
         std::optional<std::size_t> rank_of_all;
         for (std::size_t i = 0; i < count(); i++)

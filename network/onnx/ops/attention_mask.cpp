@@ -1,5 +1,5 @@
-// The mask of ONNX Runtime's Attention as numbers that are added to scores: 0 where a position counts, else a large negative one, and
-// the lowest of all for what comes later than the row of a causal attention.
+// The mask of ONNX Runtime's Attention as numbers that are added to scores: 0 where a position counts, else a
+// large negative one, and the lowest of all for what comes later than the row of a causal attention.
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <optional>

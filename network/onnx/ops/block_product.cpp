@@ -1,6 +1,7 @@
-// Floats times a constant matrix of codes as ONNX Runtime computes MatMulNBits at accuracy level 4 with 8 bits: each row of
-// the source is rounded to s8 in blocks of 32, blocks are multiplied in integers (`block_products`). The order in which their scaled
-// sums are added up was found by experiment; it is that of AVX512-VNNI.
+// Floats times a constant matrix of codes as ONNX Runtime computes MatMulNBits at accuracy level 4 with 8
+// bits: each row of the source is rounded to s8 in blocks of 32, blocks are multiplied in integers
+// (`block_products`). The order in which their scaled sums are added up was found by experiment; it is that
+// of AVX512-VNNI.
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/block_products.hpp"
 #include "network/onnx/ops/operators.hpp"

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the orders of sums of float convolutions, transposed ones too, share.
+// Code that float convolutions in all orders of sums share, transposed ones too.
 
 #include <optional>
 
@@ -14,13 +14,14 @@ struct conv_sizes {
     dim_t taps;
 };
 
-/// Whether sums begin with an image, the fourth input. Other nodes may have operands of what is fused behind them there.
+/// Whether sums begin with an image, the fourth input. Other nodes may have operands of what is fused behind
+/// them there.
 inline bool adds_image(const node &conv) { return conv.op == "ConvAdd"; }
 
 /// The bias of a convolution of so many channels, if it has one; refuses one of another length.
 std::optional<buffer> bias_of_channels(const lowering &l, dim_t channels);
 
-/// As products of matrices for each group, channel by channel; images lie in planes.
+/// Makes a convolution of products of matrices for each group, channel by channel; images lie in planes.
 std::unique_ptr<step> convolution_of_planes(const lowering &l, const conv_sizes &s, const window_geometry &g);
 
 } // namespace octet::model

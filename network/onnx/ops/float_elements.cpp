@@ -64,8 +64,8 @@ void binary_row(void *y, const void *const *operands, const dim_t *strides, dim_
         static_cast<Y *>(y)[i] = static_cast<Y>(F()(a[i * strides[0]], b[i * strides[1]]));
 }
 
-/// Integers of 32 bits wrap around, as ONNX Runtime's do; of those of 64 bits that leave s32 none is written. A function of one number
-/// has it as both.
+/// Integers of 32 bits wrap around, as ONNX Runtime's do; of those of 64 bits that leave s32 none is written.
+/// A function of one number has it as both.
 template <typename F, bool of_wide>
 void integer_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     const std::size_t second = operands[1] ? 1 : 0;

@@ -1,5 +1,5 @@
-// Elements and blocks in the places that indices name, which are checked before anything is written: GatherElements, GatherND,
-// ScatterElements, ScatterND.
+// Elements and blocks in the places that indices name, which are checked before anything is written:
+// GatherElements, GatherND, ScatterElements, ScatterND.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
@@ -227,7 +227,7 @@ std::unique_ptr<step> gather(const lowering &l, named_blocks n) {
     return std::make_unique<gather_named>(l, std::move(n));
 }
 
-// What is named, as a node says it, for lowering and for shapes.
+// The elements that a node names, for lowering and for shapes.
 template <typename Node> named_blocks elements_of(const Node &n) {
     return elements_along_axis(n.input(0), n.input(1), n.integer("axis", 0));
 }

@@ -1,4 +1,4 @@
-// What depends on the place of an element along an axis: TopK, CumSum, OneHot, Trilu.
+// Operators that depend on the place of an element along an axis: TopK, CumSum, OneHot, Trilu.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

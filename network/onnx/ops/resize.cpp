@@ -1,5 +1,6 @@
-// ONNX Runtime's Resize on its own arithmetic: a coordinate for each index of an axis, in binary32, and from it the nearest
-// element or, of images, the weights of four or 16. Tables of them are made here, plain loops use them.
+// ONNX Runtime's Resize on its own arithmetic: a coordinate for each index of an axis, in binary32, and from
+// it the nearest element or, of images, the weights of four or 16. Tables of them are made here, plain loops
+// use them.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -28,7 +29,8 @@ struct axis_sizes {
 /// A coordinate within the source; also what scales at the ends of f32 make of it.
 float inside(const axis_sizes &a, float x) { return x >= 0.f ? std::min(x, f32(a.in - 1)) : 0.f; }
 
-/// A source coordinate, brought no farther outside than coordinates of honest scales are.
+/// Returns a source coordinate, moved at most `in` + 4 outside of the source on either side. Coordinates of
+/// valid scales lie inside these limits; others would overflow the conversion to an integer.
 float near_source(const axis_sizes &a, float x) {
     const float margin = f32(a.in) + 4.f;
     return x >= -margin ? std::min(x, f32(a.in) + margin) : -margin;
@@ -51,7 +53,7 @@ float half_pixel_symmetric(const axis_sizes &a, float i) {
     return static_cast<float>(static_cast<double>(offset) + position / static_cast<double>(a.scale) - 0.5);
 }
 
-/// Which element is nearest.
+/// Rounds a coordinate to the nearest element.
 using nearest_function = float (*)(const axis_sizes &, float x);
 
 /// Halfway, as far as rounding errors of coordinates let one tell.
@@ -112,8 +114,8 @@ std::vector<std::size_t> resized_dims(const std::vector<std::int64_t> &axes, std
     return result;
 }
 
-/// Those of them that a policy resizes: ONNX Runtime compares the numbers in attribute "axes" with those of
-/// dimensions, so that it leaves a dimension as it is that a negative number names.
+/// Returns the dimensions that a policy resizes. ONNX Runtime compares the numbers in attribute "axes" with
+/// those of dimensions, so a dimension that a negative number names stays as it is.
 std::vector<std::size_t> kept_dims(const std::vector<std::int64_t> &axes, std::size_t rank) {
     std::vector<std::int64_t> counted(axes);
     counted.erase(std::remove_if(counted.begin(), counted.end(), [](std::int64_t axis) { return axis < 0; }),

@@ -1,4 +1,5 @@
-// Tensors that are written from few numbers: ConstantOfShape and Range. Of constants they run once, while the network is made.
+// Tensors that are written from few numbers: ConstantOfShape and Range. Of constants they run once, while the
+// network is made.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the patterns of attentions have in common: attention.cpp (BERT, DistilBERT), attention_gpt2.cpp, attention_mobileclip.cpp.
+// What the patterns of attentions have in common: attention.cpp (BERT, DistilBERT), attention_gpt2.cpp,
+// attention_mobileclip.cpp.
 
 #include "network/onnx/rewrites/ort_graph.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// ONNX Runtime's graph, from which the bytes of its results follow: its transformers as named passes, in its order. What
-// a pass recognizes, how exactly and in which order is what version 1.30 does with all optimizations on x86-64. Start at
-// the table in transformers.cpp.
+// ONNX Runtime's graph, from which the bytes of its results follow: its transformers as named passes, in its
+// order. What a pass recognizes, how exactly and in which order is what version 1.30 does with all
+// optimizations on x86-64. Start at the table in transformers.cpp.
 
 #include "network/graph/evaluator.hpp"
 #include "network/onnx/rewrites/sized_constants.hpp"
