@@ -66,7 +66,9 @@ template <algorithm alg> std::unique_ptr<step> larger_or_smaller(const lowering 
     return broadcast_binary(l, alg, primitive_attr());
 }
 
-/// XNNPACK's have 21 bits and one shift, which the larger ratio of scales decides.
+/// TFLite's derivation, or XNNPACK's: m_i = rne(f32(s_i / s_y)·2^shift) with shift = 20 − ⌊log2(max(s_a /
+/// s_y, s_b / s_y))⌋. One shift serves both products, so the larger ratio decides it; its multiplier has 21
+/// bits.
 add_multipliers sum_multipliers(requantization_rule rule, float a, float b, float y) {
     if (rule != xnnpack_rule)
         return add_multipliers_of(rule, a, b, y);
@@ -97,8 +99,8 @@ void append_add(fused_codes &codes, const lowering &add) {
         codes.ops.append_clip(range.low - y.zero_point, range.high - y.zero_point);
 }
 
-/// TensorFlow Lite: in double as ADD, with the second multiplier negated, so that ties of that operand go the
-/// other way.
+/// LiteRT's SUB: ADD with the second multiplier negated, so that ties of that operand round the other way.
+/// Multipliers are derived in double precision as for ADD.
 std::unique_ptr<step> lower_litert_sub(const lowering &l) {
     const operand_codes q = codes_of(l);
     add_multipliers m = add_multipliers_of(elementwise_rule(l), q.a.scale, q.b.scale, q.y.scale);
@@ -110,7 +112,7 @@ std::unique_ptr<step> lower_litert_sub(const lowering &l) {
     return clipped_binary(l, algorithm::binary_add, q, attr);
 }
 
-/// TensorFlow Lite: product and quotient of the scales in float32.
+/// LiteRT's MUL: the factor is f32(f32(s_a·s_b) / s_y).
 std::unique_ptr<step> lower_litert_mul(const lowering &l) {
     const operand_codes q = codes_of(l);
     const double factor = real_multiplier(scale_derivation::caffe2_f32, q.a.scale, q.b.scale, q.y.scale);

@@ -63,7 +63,7 @@ template <bool is_smallest> std::unique_ptr<step> arg_extreme_of(const lowering 
 
 // ---- Shapes, and whether rows of a batch stay apart
 
-/// Without the axis that input 1 names.
+/// ARG_MAX, ARG_MIN: the output lacks the axis that input 1 names.
 void arg_extreme_shape(node_shapes &n) {
     memory::dims y = n.dims_of_rank(0, 1);
     const std::vector<std::int64_t> axes = n.constant(1);
@@ -72,7 +72,7 @@ void arg_extreme_shape(node_shapes &n) {
     n.set_output_dims(y);
 }
 
-/// Input 1 says which shape, along with the input's: of BROADCAST_TO.
+/// BROADCAST_TO: input 0 broadcasts to the shape in input 1.
 void broadcast_to_shape(node_shapes &n) { n.set_output_dims(broadcast(n.dims(0), n.constant(1))); }
 
 void tflite_gather_shape(node_shapes &n) {
@@ -115,7 +115,7 @@ void strided_slice_shape(node_shapes &n) {
                           .result);
 }
 
-/// Equal parts: of SPLIT, whose input 0 is the axis.
+/// SPLIT cuts input 1 into equal parts along the axis that input 0 names.
 void tflite_split_shape(node_shapes &n) {
     memory::dims y = n.dims_of_rank(1, 1);
     const std::vector<std::int64_t> axes = n.constant(0);
@@ -129,7 +129,7 @@ void tflite_split_shape(node_shapes &n) {
         n.set_output_dims(y, i);
 }
 
-/// The outputs of SPLIT_V: parts by input 1, of which -1 takes what is left.
+/// SPLIT_V cuts its input into parts whose sizes are in input 1; -1 stands for the rest.
 void split_v_shape(node_shapes &n) {
     const memory::dims x = n.dims_of_rank(0, 1);
     const std::vector<std::int64_t> sizes = n.constant(1), axes = n.constant(2);
@@ -174,7 +174,7 @@ bool strided_slice_keeps_rows(const node_rows &o) {
            (all & 1) != 0 && (others & 1) == 0;
 }
 
-/// The axis comes first.
+/// SPLIT has the axis as input 0 and the tensor as input 1.
 bool split_keeps_rows(const node_rows &o) {
     return !o.depends(0) && o.depends(1) && o.has_inner_axes("axis", 0, o.rank(1));
 }
@@ -183,7 +183,7 @@ bool split_v_keeps_rows(const node_rows &o) {
     return o.only_depends_on_first() && o.has_inner_axes("axis", 2, o.rank());
 }
 
-/// A slice of a list.
+/// STRIDED_SLICE of a list of known numbers.
 std::optional<known_values> known_strided_slice(const known_node &n) {
     if (n.input_count() < 4)
         return {};

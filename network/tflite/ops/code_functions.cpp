@@ -13,7 +13,7 @@ namespace {
 
 float nearest_even(float x) { return std::nearbyint(x); }
 
-/// `f` gives the code of a code; what lies outside the type's codes is clamped.
+/// Makes a table with f(code) for each code; results outside the type's codes are clamped.
 template <typename Function> std::unique_ptr<step> code_table(const lowering &l, const Function &f) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8});
     l.output({src.type});
@@ -38,7 +38,8 @@ std::int32_t in_8_bits(float factor) { return static_cast<std::int32_t>(nearest_
 /// x * m / 256, ties up.
 std::int32_t scaled_by_8_bits(std::int32_t x, std::int32_t m) { return (x * m + 128) >> 8; }
 
-/// XNNPACK's table of a function from f32 to f32: the zero point is added before rounding.
+/// XNNPACK's table of a function f of reals: clamp(rne(f32(f(x)·f32(1 / s_y)) + z_y)). The zero point is
+/// added before the rounding, in one operation with the product if that is contracted.
 template <typename Function> std::unique_ptr<step> xnnpack_table(const lowering &l, const Function &f) {
     const codes q(l);
     const bool is_contracted = contracts(elementwise_rule(l));
@@ -50,7 +51,8 @@ template <typename Function> std::unique_ptr<step> xnnpack_table(const lowering 
     });
 }
 
-/// LiteRT's: rounded half away from zero, then the zero point.
+/// LiteRT's table of a function f of reals: clamp(rha(f32(f(x)·f32(1 / s_y))) + z_y). The zero point is added
+/// after the rounding, half away from zero.
 template <typename Function> std::unique_ptr<step> litert_table(const lowering &l, const Function &f) {
     const codes q(l);
     const float per_unit = 1.f / q.y.scale;

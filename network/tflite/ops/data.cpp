@@ -33,7 +33,8 @@ primitive_attr as_they_are(const lowering &l, std::size_t i) {
     return copy_attr(l.input(i).type);
 }
 
-/// A half goes away from zero, then comes the zero point.
+/// Codes of the input at the scale of the output: rha(q·s + k) + z_y with s = f32(s_x·f32(1 / s_y)) and k =
+/// f32(−z_x·s); contracted, q·s + k is one operation. Nothing is computed if scale and zero point are equal.
 primitive_attr at_the_scale_of_the_output(const lowering &l, std::size_t i) {
     const linear_codes x = per_tensor(l.input(i), "input " + std::to_string(i)),
                        y = per_tensor(l.result(), "the output");
@@ -104,7 +105,7 @@ std::unique_ptr<step> lower_litert_concatenation(const lowering &l) {
 
 namespace {
 
-/// Inputs are one behind the other along a dimension that they do not have.
+/// PACK: inputs lie one behind the other along a dimension that they do not have themselves.
 std::unique_ptr<step> lower_pack(const lowering &l) {
     return join(l, [](const memory::dims &input, std::size_t axis) {
         memory::dims part = input;
@@ -113,7 +114,7 @@ std::unique_ptr<step> lower_pack(const lowering &l) {
     });
 }
 
-/// Shapes are known before anything is lowered, unless the file says what they are not.
+/// SHAPE: its result is known before anything is lowered, so a node that is left contradicts its file.
 std::unique_ptr<step> lower_shape(const lowering &l) {
     l.output({data_type::s32});
     refuse("the output (" + to_text(l.output().dims) + ") is not the " +
@@ -160,7 +161,7 @@ void tflite_squeeze_shape(node_shapes &n) {
     n.set_output_dims(y);
 }
 
-/// -1 takes what is left. The shape is a constant or an option.
+/// RESHAPE: the new shape is a constant or an option; -1 stands for the rest.
 void tflite_reshape_shape(node_shapes &n) {
     const memory::dims x = n.dims(0);
     memory::dims y = n.has_input(1) ? n.constant(1) : n.integers("new_shape", {});
@@ -205,7 +206,7 @@ bool pack_keeps_rows(const node_rows &o) {
     return o.is_inner(o.integer("axis", 0), o.rank() + 1);
 }
 
-/// Lists or numbers, one behind the other.
+/// PACK and CONCATENATION of known numbers: one list behind the other.
 std::optional<known_values> known_parts(const known_node &n) {
     known_values all;
     for (std::size_t i = 0; i < n.input_count(); i++)

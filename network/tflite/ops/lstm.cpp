@@ -136,7 +136,7 @@ void check_variant(const lowering &l) {
         refuse_as_unimplemented("activation " + l.text("activation") + " is not supported, allowed is TANH");
 }
 
-/// p of a scale 2^p.
+/// Returns p for a scale of 2^p, the only kind that the cell state may have.
 int cell_power_of(const tensor &cell) {
     const linear_codes q = per_tensor(cell, "the cell state");
     const double exponent = std::log2(static_cast<double>(q.scale)), power = std::round(exponent);
@@ -221,7 +221,7 @@ std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l) {
 
 // ---- Shapes, and whether rows of a batch stay apart
 
-/// Rows of the state are those of the batch.
+/// The state has a row for each image of the batch.
 void sequence_shape(node_shapes &n) {
     constexpr std::size_t weights = 2, hidden_state = 18, cell_state = 19;
     const memory::dims x = n.dims_of_rank(0, 3);

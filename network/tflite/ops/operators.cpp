@@ -10,14 +10,15 @@
 namespace octet::model {
 namespace {
 
-/// Code of a real number: zero point + round(real / scale), a float32 division rounded half away from zero.
+/// Returns the code of a real number: z + rha(f32(real / s)).
 std::int32_t code_of(float real, const linear_codes &q) {
     constexpr float farthest = 1e6f; // outside all codes; keeps a tiny scale from overflowing the conversion
     return q.zero_point +
            static_cast<std::int32_t>(std::clamp(std::round(real / q.scale), -farthest, farthest));
 }
 
-/// XNNPACK's, of which the lowest and the highest code are the limits.
+/// Returns XNNPACK's code of a real number: rne(clamp(f32(f32(real / s) + z))), clamped to the lowest and the
+/// highest code of the type.
 std::int32_t xnnpack_code_of(float real, const linear_codes &q, const code_interval &all) {
     const float code = real / q.scale + static_cast<float>(q.zero_point);
     return static_cast<std::int32_t>(

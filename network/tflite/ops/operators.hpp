@@ -22,7 +22,7 @@ linear_codes per_tensor(const tensor &t, const std::string &who);
 /// The rule of operators without sums of products, unless a profile says otherwise.
 inline requantization_rule elementwise_rule(const lowering &l) { return l.rule_or(tflite_rule); }
 
-/// XNNPACK's operators, of which all but some products have one rule.
+/// The rule of all of XNNPACK's operators but some products.
 constexpr requantization_rule xnnpack_rule = requantization_rule::xnnpack_f32;
 constexpr bool is_xnnpack(requantization_rule rule) {
     return rule == xnnpack_rule || rule == requantization_rule::xnnpack_rndnu;

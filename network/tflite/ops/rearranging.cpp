@@ -165,7 +165,7 @@ std::unique_ptr<step> lower_reverse(const lowering &l) {
     return rearranged(l, reversed(placed_dims(x.dims), is_reversed));
 }
 
-/// Multiples are in input 1.
+/// TILE repeats dimension d of input 0 multiples[d] times; the multiples are input 1.
 std::unique_ptr<step> lower_tflite_tile(const lowering &l) {
     memory::dims expected = any_input(l, 0).dims;
     const std::vector<std::int64_t> multiples = l.constant_integers(1);
@@ -180,7 +180,7 @@ std::unique_ptr<step> lower_tflite_tile(const lowering &l) {
 
 // ---- Shapes, and whether rows of a batch stay apart
 
-/// Dimensions of the images that blocks make up, or of the blocks that an image makes.
+/// Gives the dimensions of SPACE_TO_BATCH_ND (`makes_blocks`) and BATCH_TO_SPACE_ND.
 void change_blocks(node_shapes &n, bool makes_blocks) {
     memory::dims y = n.dims_of_rank(0, 2);
     const std::vector<std::int64_t> sizes = n.constant(1), around = n.constant(2);

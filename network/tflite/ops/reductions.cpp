@@ -88,8 +88,9 @@ primitive_attr tflite_sum(const linear_codes &x, const linear_codes &y, std::int
     return attr;
 }
 
-/// The sum of codes as they are, times a factor, plus a number that holds both zero points: f32 throughout,
-/// rounded last. Contracted, product and sum are one operation.
+/// XNNPACK's SUM and MEAN: rne(S·k + (z_y − f32(n·z_x)·k)) for the sum S of n codes as they are, with k =
+/// f32(s_x / s_y) and for MEAN k = f32(f32(s_x / s_y)·f32(1 / n)). Contracted, each product and the sum
+/// behind it are one operation.
 primitive_attr xnnpack_sum(const linear_codes &x, const linear_codes &y, std::int64_t count, bool divides,
                            bool is_contracted) {
     const auto n = static_cast<float>(count), zero_point = static_cast<float>(y.zero_point);
@@ -147,8 +148,8 @@ template <algorithm alg> std::unique_ptr<step> extreme(const lowering &l) {
                     {{OCTET_ARG_SRC, l.input_buffer(0)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-/// LiteRT's SUM, in f32: the sum of codes as they are times k, plus b; then a half goes away from zero, then
-/// comes the zero point.
+/// LiteRT's SUM: rha(S·k + b) + z_y in f32, S the sum of codes as they are; contracted, S·k + b is one
+/// operation.
 class litert_sum final : public loop_step {
 public:
     litert_sum(buffer src, buffer dst, const merged_dims &dims, float k, float b, bool is_contracted,
@@ -211,8 +212,8 @@ std::unique_ptr<step> lower_litert_sum(const lowering &l) {
                                         dims, k, b, contracts(elementwise_rule(l)), y.zero_point);
 }
 
-/// LiteRT's MEAN over height and width: the sum of codes as they are, rescaled, plus a number that holds both
-/// zero points.
+/// LiteRT's MEAN over height and width: M(S) + z, S the sum of codes as they are, with z = z_y − trunc(v ±
+/// 0.5) for v = f32(f32(z_x·s_x) / s_y); ± has the sign of v.
 std::unique_ptr<step> lower_litert_mean(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     const linear_codes x = per_tensor(src, "input 0"), y = per_tensor(dst, "the output");

@@ -77,7 +77,7 @@ private:
     const buffer products_, time_, bias_, state_, dst_;
 };
 
-/// TFLite's f32 arithmetic; the quotient becomes a multiplier.
+/// Returns f32(f32(s_x·s_w) / s_y), TFLite's quotient of an SVDF, which becomes a multiplier.
 double factor(float src_scale, float weights_scale, float dst_scale) {
     return real_multiplier(scale_derivation::caffe2_f32, src_scale, weights_scale, dst_scale);
 }

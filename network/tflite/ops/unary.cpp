@@ -80,7 +80,7 @@ std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l) {
 
 } // namespace
 
-/// On AArch64 as on other machines, rounded by the place of an element.
+/// In LiteRT's HARD_SWISH for AArch64 the place of an element decides how it is rounded.
 std::unique_ptr<step> lower_litert_hard_swish(const lowering &l) {
     need_output_dims(l, l.input(0).dims);
     const buffer src = l.input_buffer(0);
@@ -96,7 +96,8 @@ std::unique_ptr<step> lower_litert_hard_swish(const lowering &l) {
                           });
 }
 
-/// TensorFlow Lite rescales where its micro version only clamps; RELU_N1_TO_1, which that one lacks, is the same.
+/// LiteRT's RELU6 rescales its codes, where TFLite Micro only clamps them. RELU_N1_TO_1, which TFLite Micro
+/// lacks, rescales in the same way.
 std::unique_ptr<step> lower_litert_relu6(const lowering &l) {
     return unary_step(l, tflite_attr(l), algorithm::eltwise_bounded_relu, 6.f);
 }
