@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a framework's own rewrites made of a graph, for those who compare with it (`octet inspect --passes`,
-// `octet check`).
+// The changes that a framework's own rewrites made to a graph, for those who compare with the framework
+// (`octet inspect --passes`, `octet check`).
 
 #include <string>
 #include <vector>

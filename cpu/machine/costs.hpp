@@ -4,7 +4,7 @@
 // caches work in progress may take. They rank the choices of a plan, so ratios between them matter and digits do
 // not; no result depends on them. Found with `octet bench` over the tables of doc/performance.md on the machines
 // named there, with AVX512-VNNI; all levels use them, for want of a case where other numbers choose better.
-// What a machine tells about itself is in `machine` (common/machine.hpp) instead.
+// Numbers that a machine tells about itself are in `machine` (common/machine.hpp) instead.
 
 #include <cstdint>
 

@@ -73,7 +73,7 @@ private:
     /// Float rules: (src - zp) * scale, and for ort_f32 the true division by the destination scale.
     float scaled(const coordinates &at) const {
         // ONNX Runtime subtracts codes as integers, oneDNN as floats: they differ for s32 codes beyond 2^24.
-        // What has no zero point and no scale moves as it is: by 0 and 1, signalling NaNs would become quiet.
+        // Elements without zero point and scale move as they are: by 0 and 1, signalling NaNs would become quiet.
         const bool subtracts_codes = is_ort(p_.out_stage.rule) && is_integer(p_.src.data_type);
         float x = subtracts_codes
                       ? static_cast<float>(

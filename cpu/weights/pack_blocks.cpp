@@ -163,7 +163,8 @@ struct reduction_plan {
     /// A part of the reduction at all taps, as rows of channels that are transposed or copied.
     struct step {
         dim_t first, count;
-        /// Of a channel: 0 if bytes are copied one by one, else they are transposed.
+        /// The part of a channel that has the step's bytes. With 0 bytes they are copied one by one, else
+        /// they are transposed.
         dim_t span = 0, span_bytes = 0;
         std::vector<dim_t> rows; ///< [tap][i]: bytes from the first row; those behind `count` are padding
         dim_t padded() const { return div_up(count, packed_i_block) * packed_i_block; }

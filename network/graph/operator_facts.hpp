@@ -206,7 +206,7 @@ struct operator_facts {
     rows_question rows = nullptr;    ///< whether it keeps rows of a batch apart (shapes/node_rows.hpp)
     known_function known = nullptr;  ///< what it gives for known numbers (shapes/known_values.hpp)
     bool is_known_from_dims = false; ///< for known dimensions, whatever the numbers are
-    bool depends_on_opset = false;   ///< what it is `on_codes` has the operator set as attribute "opset"
+    bool depends_on_opset = false;   ///< its form `on_codes` keeps the operator set as attribute "opset"
     node_question couples = nullptr; ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;

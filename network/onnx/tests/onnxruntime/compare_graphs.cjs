@@ -65,7 +65,8 @@ const arrays = {
 };
 const mark = '== graph ';
 
-/// Of the process that runs ONNX Runtime: it may crash, and its log tells which transformers changed a graph.
+/// Runs ONNX Runtime in a process of its own, because it may crash; its log tells which transformers changed
+/// a graph.
 async function run(folder, kind, first, last) {
     const ort = require('onnxruntime-node');
     const options = {

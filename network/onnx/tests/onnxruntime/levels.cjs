@@ -17,7 +17,7 @@ const kinds = {
     f32: ['float32', Float32Array], u8: ['uint8', Uint8Array], s8: ['int8', Int8Array],
     s32: ['int32', Int32Array], s64: ['int64', BigInt64Array], bool: ['bool', Uint8Array],
 };
-/// What rows hide (hidden_cpu_features.h), below what the CPU is called then.
+/// The processors to compare, and the features that each row hides (hidden_cpu_features.h).
 const levels = [
     ['without AMX', 'amx'],
     ['AVX-VNNI without AVX-512', 'amx,avx512'],

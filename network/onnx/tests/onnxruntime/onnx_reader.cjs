@@ -26,7 +26,7 @@ function fields(message, each) {
     }
 }
 
-/// Of a ModelProto, in its order.
+/// Returns the operators of a ModelProto in its order.
 function operators_of(model) {
     const nodes = [], needed = new Set();
     fields(model, (field, graph) => {

@@ -203,7 +203,7 @@ class wide extends generator {
             () => this.convolution(y)
         ])();
     }
-    /// Of the same size: an input, another convolution, what a network has.
+    /// Returns a tensor of the same size: an input, another convolution, or a tensor that the network has.
     beside(y) {
         const dims = this.dims(y);
         return this.d.one([

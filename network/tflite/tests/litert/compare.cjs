@@ -4,8 +4,8 @@
 //     node compare.cjs OCTET random FLATC FIRST COUNT      random networks by number (random_models.cjs);
 //                                                          one again: its number, 1
 //
-// What LiteRT refuses is counted and, of a file, told. Exit code 0: all equal; 1: some differ; 77: the
-// package is missing.
+// Networks that LiteRT refuses are counted; for a file the refusal is printed. Exit code 0: all equal; 1:
+// some differ; 77: the package is missing.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), os = require('os'), path = require('path'), {spawnSync} = require('child_process');
@@ -23,7 +23,7 @@ function run(program, ...words) {
     return stdout.toString();
 }
 
-/// What Octet makes of the inputs, a Buffer per output.
+/// Returns Octet's outputs for the inputs, a Buffer each.
 function outputs_of_octet(octet, file, inputs, folder) {
     const names = inputs.map((bytes, i) => path.join(folder, `in_${i}`)), results = path.join(folder, 'out');
     names.forEach((name, i) => fs.writeFileSync(name, inputs[i]));

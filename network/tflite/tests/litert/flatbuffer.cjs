@@ -1,5 +1,5 @@
-// What LiteRT for browsers does not take in files that other versions run, taken out in place: sizes that the
-// file leaves open (the tensor's own size stands beside them), and axes of biases beyond their only
+// Removes from a file, in place, what LiteRT for browsers does not take and other versions run: sizes that
+// the file leaves open (the tensor's own size stands beside them), and axes of biases beyond their only
 // dimension. Nothing else of the file changes.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';

@@ -144,7 +144,7 @@ function run(program, ...words) {
 class Device {
     constructor(litert, flatc, d, folder) { Object.assign(this, {litert, flatc, d, folder}); }
 
-    /// Of the inputs in a folder.
+    /// Returns the outputs for the inputs in a folder.
     async outputs_for(inputs) {
         const read = (name) => read_npy(path.join(inputs, `${name}.npy`)), x = read('x'), [rows] = x.dims;
         const is_product = this.d.kind === 'product', given = [x.bytes];
