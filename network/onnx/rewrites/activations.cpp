@@ -1,4 +1,6 @@
-// Functions of Gelu's kin, which files write in parts. Constants are looked at as scalars with ONNX Runtime's tolerance.
+// As `gelu_fusion.cc`, `bias_gelu_fusion.cc`, `fast_gelu_fusion.cc` and `quick_gelu_fusion.cc` of ONNX
+// Runtime 1.30, levels 1 and 2: functions of Gelu's kin, which files write in parts. Constants are compared
+// as scalars, with ONNX Runtime's tolerance.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 

@@ -1,5 +1,6 @@
-// Attentions of GPT-2 that files of open sizes write in parts, also with keys and values that are past. ONNX Runtime finds them below
-// operator set 13, among the nodes that compute sizes, which are constants here: what those nodes were is seen by their values.
+// As `attention_fusion.cc` of ONNX Runtime 1.30, level 2: attentions of GPT-2 that files of open sizes write
+// in parts, also with keys and values of the past. ONNX Runtime finds them up to operator set 12, among the
+// nodes that compute sizes, which are constants here: their values tell what those nodes were.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

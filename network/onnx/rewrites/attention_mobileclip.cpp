@@ -1,5 +1,6 @@
-// Attentions of MobileCLIP that files write in parts: of a sequence of pixels, with q, k and v from one product. They become
-// MultiHeadAttention, and the product behind a Gemm between two Reshapes.
+// As `attention_fusion.cc` of ONNX Runtime 1.30, level 2: attentions of MobileCLIP that files write in parts,
+// over a sequence of pixels, with q, k and v from one product. They become MultiHeadAttention, and the
+// product behind becomes a Gemm between two Reshapes.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

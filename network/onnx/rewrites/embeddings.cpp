@@ -1,4 +1,5 @@
-// Sums of rows of tables, and their norm in front of an Attention.
+// As `embed_layer_norm_fusion.cc` of ONNX Runtime 1.30, level 2: sums of rows of tables, and their norm in
+// front of an Attention.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// Answers about nodes, tensors and pairs, in sections of that order.
+// As `graph_utils.cc` of ONNX Runtime 1.30, all levels: answers about nodes, tensors and pairs, in sections
+// of that order.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/rewrites/ort_graph.hpp"
 

@@ -1,4 +1,5 @@
-// Products whose weights alone are codes: ONNX Runtime rounds the source itself, in blocks, and multiplies codes
+// As `qdq_actions.cc` and `matmul_nbits_fusion.cc` of ONNX Runtime 1.30, level 2: products of whose operands
+// only the weights are codes. ONNX Runtime rounds the source itself, in blocks, and multiplies codes
 // (onnx/ops/block_product.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

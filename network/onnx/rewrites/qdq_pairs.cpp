@@ -1,5 +1,7 @@
-// QuantizeLinear and DequantizeLinear themselves: how many there are, where they stand, with which type. What they make
-// of operators is in qdq_units.cpp, of constants in qdq_weights.cpp.
+// As `ensure_unique_dq_for_node_unit.cc`, `qdq_propagation.cc`, `where_dummy_dq.cc`, `qdq_s8_to_u8.cc`,
+// `clip_quantizelinear.cc`, `relu_quantizelinear.cc` and `qdq_final_cleanup.cc` of ONNX Runtime 1.30, levels
+// 0 to 2: QuantizeLinear and DequantizeLinear themselves: how many there are, where they stand, with which
+// type. What they make of operators is in qdq_units.cpp, of constants in qdq_weights.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>

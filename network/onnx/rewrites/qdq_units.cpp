@@ -1,6 +1,7 @@
-// Operators between DequantizeLinear and QuantizeLinear, in the forms on codes that ONNX Runtime gives them. All inputs of
-// an operator come from DequantizeLinear, its output is read by one QuantizeLinear alone; the types that its kernels take
-// decide the rest. What has no form stays on floats.
+// As `qdq_selectors.cc` and `qdq_actions.cc` of ONNX Runtime 1.30, level 2: operators between
+// DequantizeLinear and QuantizeLinear get their forms on codes. All inputs of an operator come from
+// DequantizeLinear, one QuantizeLinear alone reads its output; the types that its kernels take decide the
+// rest. What has no form stays on floats.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

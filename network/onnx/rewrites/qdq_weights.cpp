@@ -1,5 +1,6 @@
-// Weights and biases of floats that ONNX Runtime rounds to codes before it looks for quantized operators
-// (WeightBiasQuantization), so that operators that stay on floats, too, have rounded ones.
+// As `weight_bias_quantization.cc` of ONNX Runtime 1.30, level 1: weights and biases of floats are rounded to
+// codes before quantized operators are looked for, so that operators that stay on floats, too, have rounded
+// ones.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// ReshapeFusion, as far as others see it: sizes that a network computes become those that a Reshape copies or finds out itself, and
-// views one after the other are one.
+// As `reshape_fusion.cc` of ONNX Runtime 1.30, level 1: sizes that a network computes become those that a
+// Reshape copies or finds out itself, and views one after the other are one.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

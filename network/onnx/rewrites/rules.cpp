@@ -1,5 +1,8 @@
-// Rules of one node each: what does nothing goes, neighbours that one operator can do become one. Rules that need a
-// product's constants are in rules_products.cpp.
+// As `noop_elimination.cc`, `identity_elimination.cc`, `slice_elimination.cc`, `expand_elimination.cc`,
+// `cast_elimination.cc`, `dropout_elimination.cc`, `unsqueeze_elimination.cc`, `div_mul_fusion.cc`,
+// `relu_clip_fusion.cc` and `not_where_fusion.cc` of ONNX Runtime 1.30, level 1: rules of one node each. What
+// does nothing goes, neighbours that one operator can do become one. Rules that need a product's constants
+// are in rules_products.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,6 @@
-// Parts that are computed twice, or of constants alone, and operators that are written as functions of others.
+// As `common_subexpression_elimination.cc`, `constant_sharing.cc` and `constant_folding.cc` of ONNX Runtime
+// 1.30, level 1: parts that are computed twice, or of constants alone; and, when nodes are assigned,
+// operators that are written as functions of others.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>

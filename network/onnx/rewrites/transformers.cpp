@@ -1,5 +1,5 @@
-// The table is ONNX Runtime's list. Those of its transformers that meet only nodes that compute sizes are not here, and those for
-// other devices.
+// As `graph_transformer_utils.cc` of ONNX Runtime 1.30, all levels: the table is its list. Transformers that
+// meet only nodes that compute sizes are not here, nor are those for other devices.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/rewrites/transformers.hpp"
 

@@ -1,5 +1,6 @@
-// Transposes between DequantizeLinear and QuantizeLinear, after they were moved: each gets the one that it lacks, and pairs
-// that have come together go.
+// As `onnx_transpose_optimization.cc` of ONNX Runtime 1.30, levels 1 and 2: Transposes between
+// DequantizeLinear and QuantizeLinear, after they were moved: each gets the one that it lacks, and pairs that
+// have come together go.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

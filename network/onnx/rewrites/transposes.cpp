@@ -1,6 +1,8 @@
-// TransposeOptimizer: Transposes go down through operators that can do with moved elements, where fewer of them, or of fewer
-// dimensions, are left. Bytes depend on it where a reduction gets another axis, and on what other passes then recognize.
-// Start at `transpose_mover::run`. `moved_node` changes one operator, `cost_of_input` estimates what is won.
+// As `transpose_optimizer.cc` and `onnx_transpose_optimization.cc` of ONNX Runtime 1.30, levels 1 and 2:
+// Transposes go down through operators that can do with moved elements, where fewer of them, or of fewer
+// dimensions, are left. Bytes depend on it where a reduction gets another axis, and on what other passes then
+// recognize. Start at `transpose_mover::run`. `moved_node` changes one operator, `cost_of_input` estimates
+// what is won.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
