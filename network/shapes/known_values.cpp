@@ -176,7 +176,7 @@ result where(const known_node &n) {
 
 result view(const known_node &n) { return n.input(0); }
 
-/// Ranges of floats are onnx/ops/values.cpp's.
+/// Ranges of floats are onnx/ops/fill_range.cpp's.
 result range(const known_node &n) {
     if (n.input_count() != 3 || !n.has_integers(0))
         return {};

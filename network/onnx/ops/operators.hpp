@@ -95,30 +95,30 @@ void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
 
 operator_rows onnx_attention_mask_operators();
 operator_rows onnx_block_product_operators();
-operator_rows onnx_choices_operators();
-operator_rows onnx_data_operators();
 operator_rows onnx_deconvolution_operators();
 operator_rows onnx_dot_operators();
-operator_rows onnx_elementwise_operators();
+operator_rows onnx_fill_range_operators();
 operator_rows onnx_float_conv_operators();
 operator_rows onnx_float_elements_operators();
 operator_rows onnx_float_extremes_operators();
-operator_rows onnx_float_row_extremes_operators();
 operator_rows onnx_float_operands_operators();
 operator_rows onnx_float_powers_operators();
 operator_rows onnx_float_products_operators();
 operator_rows onnx_float_reductions_operators();
+operator_rows onnx_float_row_extremes_operators();
 operator_rows onnx_float_rows_operators();
 operator_rows onnx_float_sums_operators();
-operator_rows onnx_indices_operators();
-operator_rows onnx_lines_operators();
-operator_rows onnx_moving_operators();
+operator_rows onnx_gather_scatter_nd_operators();
+operator_rows onnx_gather_slice_concat_operators();
 operator_rows onnx_normalization_operators();
 operator_rows onnx_pool_operators();
-operator_rows onnx_rearranging_operators();
-operator_rows onnx_replaced_operators();
+operator_rows onnx_qlinear_elementwise_operators();
+operator_rows onnx_quantize_linear_operators();
+operator_rows onnx_reshape_transpose_pad_operators();
 operator_rows onnx_resize_operators();
+operator_rows onnx_rewritten_operators();
 operator_rows onnx_rms_normalization_operators();
-operator_rows onnx_values_operators();
+operator_rows onnx_tile_space_to_depth_operators();
+operator_rows onnx_topk_cumsum_onehot_operators();
 
 } // namespace octet::model

@@ -109,17 +109,17 @@ std::unique_ptr<step> lower_exact_floats(const lowering &l);
 // Families of operators: the rows of each are at the end of its file.
 
 operator_rows tflite_binary_operators();
-operator_rows tflite_choices_operators();
 operator_rows tflite_code_tables_operators();
-operator_rows tflite_data_operators();
 operator_rows tflite_dot_operators();
-operator_rows tflite_elementwise_operators();
 operator_rows tflite_l2_normalization_operators();
 operator_rows tflite_lstm_operators();
-operator_rows tflite_rearranging_operators();
+operator_rows tflite_pool_softmax_quantize_operators();
 operator_rows tflite_reductions_operators();
+operator_rows tflite_reshape_transpose_pad_operators();
 operator_rows tflite_resize_operators();
+operator_rows tflite_slice_split_gather_operators();
 operator_rows tflite_svdf_operators();
+operator_rows tflite_tile_space_to_batch_operators();
 operator_rows tflite_unary_operators();
 
 } // namespace octet::model

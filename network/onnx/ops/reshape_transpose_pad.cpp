@@ -299,6 +299,6 @@ constexpr row onnx_moving_rows[] = {
 
 } // namespace
 
-operator_rows onnx_moving_operators() { return onnx_moving_rows; }
+operator_rows onnx_reshape_transpose_pad_operators() { return onnx_moving_rows; }
 
 } // namespace octet::model

@@ -255,6 +255,6 @@ constexpr row tflite_rearranging_rows[] = {
 
 } // namespace
 
-operator_rows tflite_rearranging_operators() { return tflite_rearranging_rows; }
+operator_rows tflite_tile_space_to_batch_operators() { return tflite_rearranging_rows; }
 
 } // namespace octet::model

@@ -342,6 +342,6 @@ constexpr row onnx_choices_rows[] = {
 
 } // namespace
 
-operator_rows onnx_choices_operators() { return onnx_choices_rows; }
+operator_rows onnx_gather_slice_concat_operators() { return onnx_choices_rows; }
 
 } // namespace octet::model

@@ -134,6 +134,6 @@ constexpr row tflite_elementwise_rows[] = {
 
 } // namespace
 
-operator_rows tflite_elementwise_operators() { return tflite_elementwise_rows; }
+operator_rows tflite_pool_softmax_quantize_operators() { return tflite_elementwise_rows; }
 
 } // namespace octet::model

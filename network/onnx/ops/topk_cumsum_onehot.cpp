@@ -258,6 +258,6 @@ constexpr row onnx_lines_rows[] = {
 
 } // namespace
 
-operator_rows onnx_lines_operators() { return onnx_lines_rows; }
+operator_rows onnx_topk_cumsum_onehot_operators() { return onnx_lines_rows; }
 
 } // namespace octet::model

@@ -140,6 +140,6 @@ constexpr row onnx_elementwise_rows[] = {
 
 } // namespace
 
-operator_rows onnx_elementwise_operators() { return onnx_elementwise_rows; }
+operator_rows onnx_qlinear_elementwise_operators() { return onnx_elementwise_rows; }
 
 } // namespace octet::model

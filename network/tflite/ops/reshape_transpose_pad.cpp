@@ -130,7 +130,7 @@ void pack_shape(node_shapes &n) {
     n.set_output_dims(y);
 }
 
-void shape_shape(node_shapes &n) { n.set_output_dims({static_cast<dim_t>(n.dims(0).size())}); }
+void list_of_sizes_shape(node_shapes &n) { n.set_output_dims({static_cast<dim_t>(n.dims(0).size())}); }
 
 void concatenation_shape(node_shapes &n) {
     memory::dims y = n.dims_of_rank(0, 1);
@@ -244,13 +244,13 @@ constexpr row tflite_data_rows[] = {
         .use(aliased_or_persistent)
         .padding(appended_zeros),
     row("RESHAPE", {1, 2}, make_view, tflite_reshape_shape, rows::first_input).use(aliased_or_persistent),
-    row("SHAPE", 1, lower_shape, shape_shape, rows::never).known_from_dims(numbers::shape),
+    row("SHAPE", 1, lower_shape, list_of_sizes_shape, rows::never).known_from_dims(numbers::shape),
     row("SQUEEZE", 1, make_view, tflite_squeeze_shape, tflite_squeeze_keeps_rows).use(aliased_or_persistent),
     row("TRANSPOSE", 2, lower_transpose, tflite_transpose_shape, rows::transpose),
 };
 
 } // namespace
 
-operator_rows tflite_data_operators() { return tflite_data_rows; }
+operator_rows tflite_reshape_transpose_pad_operators() { return tflite_data_rows; }
 
 } // namespace octet::model

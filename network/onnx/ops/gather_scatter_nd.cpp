@@ -275,6 +275,6 @@ constexpr row onnx_indices_rows[] = {
 
 } // namespace
 
-operator_rows onnx_indices_operators() { return onnx_indices_rows; }
+operator_rows onnx_gather_scatter_nd_operators() { return onnx_indices_rows; }
 
 } // namespace octet::model

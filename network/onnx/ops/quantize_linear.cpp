@@ -222,6 +222,6 @@ constexpr row onnx_data_rows[] = {
 
 } // namespace
 
-operator_rows onnx_data_operators() { return onnx_data_rows; }
+operator_rows onnx_quantize_linear_operators() { return onnx_data_rows; }
 
 } // namespace octet::model

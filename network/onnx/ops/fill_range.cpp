@@ -86,6 +86,6 @@ constexpr row onnx_values_rows[] = {
 
 } // namespace
 
-operator_rows onnx_values_operators() { return onnx_values_rows; }
+operator_rows onnx_fill_range_operators() { return onnx_values_rows; }
 
 } // namespace octet::model

@@ -86,6 +86,6 @@ constexpr row onnx_rearranging_rows[] = {
 
 } // namespace
 
-operator_rows onnx_rearranging_operators() { return onnx_rearranging_rows; }
+operator_rows onnx_tile_space_to_depth_operators() { return onnx_rearranging_rows; }
 
 } // namespace octet::model

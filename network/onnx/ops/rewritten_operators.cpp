@@ -61,6 +61,6 @@ constexpr row onnx_replaced_rows[] = {
 
 } // namespace
 
-operator_rows onnx_replaced_operators() { return onnx_replaced_rows; }
+operator_rows onnx_rewritten_operators() { return onnx_replaced_rows; }
 
 } // namespace octet::model

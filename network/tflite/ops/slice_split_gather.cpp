@@ -221,6 +221,6 @@ constexpr row tflite_choices_rows[] = {
 
 } // namespace
 
-operator_rows tflite_choices_operators() { return tflite_choices_rows; }
+operator_rows tflite_slice_split_gather_operators() { return tflite_choices_rows; }
 
 } // namespace octet::model
