@@ -10,18 +10,12 @@ namespace {
 
 const operator_table &tflite_operators() {
     static const operator_table rows{
-        tflite_binary_operators,
-        tflite_code_tables_operators,
-        tflite_dot_operators,
-        tflite_l2_normalization_operators,
-        tflite_lstm_operators,
-        tflite_pool_softmax_quantize_operators,
-        tflite_reductions_operators,
-        tflite_reshape_transpose_pad_operators,
-        tflite_resize_operators,
-        tflite_slice_split_gather_operators,
-        tflite_svdf_operators,
-        tflite_tile_space_to_batch_operators,
+        tflite_binary_operators,     tflite_code_tables_operators,
+        tflite_dot_operators,        tflite_l2_normalization_operators,
+        tflite_lstm_operators,       tflite_pool_softmax_quantize_operators,
+        tflite_reductions_operators, tflite_reshape_transpose_pad_operators,
+        tflite_resize_operators,     tflite_slice_split_gather_operators,
+        tflite_svdf_operators,       tflite_tile_space_to_batch_operators,
         tflite_unary_operators,
     };
     return rows;

@@ -1,9 +1,9 @@
 // Operators whose outputs take elements by a rule for each dimension alone: Tile, DepthToSpace, SpaceToDepth.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/ops/rearranging.hpp"
 #include "network/graph/element_map.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/ops/moving.hpp"
+#include "network/ops/rearranging.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 
