@@ -78,8 +78,8 @@ endif()
 list(GET octet_installed_kinds 0 octet_default_kind)
 add_library(octet::octet ALIAS octet_${octet_default_kind})
 
-# The one door to src/common for those that evaluate or replay the arithmetic itself: tools/match, tools/check, and all tests by
-# octet_testing. Its headers are enough; what they declare besides is in octet::static.
+# The one door to src/common for those that evaluate or replay the arithmetic itself: tools/match, tools/check, and
+# all tests by octet_testing. Its headers are enough; what they declare besides is in octet::static.
 add_library(octet_arithmetic INTERFACE)
 target_include_directories(octet_arithmetic INTERFACE ${PROJECT_SOURCE_DIR}/src
                                                       $<TARGET_PROPERTY:octet_static,INTERFACE_INCLUDE_DIRECTORIES>)

@@ -1,5 +1,5 @@
-// Rows are rounded first, then panels of the weights are multiplied by them. Each instruction set has its own code, with the same bytes:
-// integers are exact, and of floats only columns are side by side in a vector.
+// Rows are rounded first, then panels of the weights are multiplied by them. Each instruction set has its own
+// code, with the same bytes: integers are exact, and of floats only columns are side by side in a vector.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-// The loops of block_products.cpp, which includes this file once for each instruction set: OCTET_TARGET is its attribute, `vec` its
-// vectors.
+// The loops of block_products.cpp, which includes this file once for each instruction set: OCTET_TARGET is
+// its attribute, `vec` its vectors.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The maximum over 16 lanes, then over their halves. A NaN is forgotten where it comes first of two, and makes the other be forgotten where
-/// it comes second.
+/// The maximum over 16 lanes, then over their halves. A NaN is forgotten where it comes first of two, and
+/// makes the other be forgotten where it comes second.
 OCTET_TARGET inline float highest_of(const float *x, dim_t sixteens) {
     constexpr int vectors = static_cast<int>(16 / vec::width);
     vec::reg highest[vectors];
@@ -44,8 +44,9 @@ OCTET_TARGET inline vec::reg sum_in_order(const vec::reg *v) {
     return vec::add(vec::add(vec::add(v[0], v[1]), v[2]), v[3]);
 }
 
-/// A panel of the weights times `rows` rows. Of four blocks, sums of 8 products go to 16 lanes; of what is left, one block gives
-/// sums of 4 to 8 lanes. Columns in fours add up their lanes in order, others by halves.
+/// A panel of the weights times `rows` rows. Of four blocks, sums of 8 products go to 16 lanes; of what is
+/// left, one block gives sums of 4 to 8 lanes. Columns in fours add up their lanes in order, others by
+/// halves.
 template <int rows> OCTET_TARGET void multiply_tile(const block_panel &p, const block_rows &x) {
     constexpr int together = vec::registers / (8 * rows); ///< blocks whose lanes are in registers
     const dim_t blocks = p.blocks, fours = blocks / 4 * 4;

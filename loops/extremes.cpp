@@ -15,8 +15,8 @@
 namespace octet::loops {
 namespace {
 
-// MLAS's instructions give the second operand where one is NaN: one number behind a NaN makes it forgotten, and all that
-// was before it.
+// MLAS's instructions give the second operand where one is NaN: one number behind a NaN makes it forgotten,
+// and all that was before it.
 float lower_of(float a, float b) { return a < b ? a : b; }
 float higher_of(float a, float b) { return a > b ? a : b; }
 
@@ -25,8 +25,8 @@ void include(extremes &e, float low, float high) {
     e.high = higher_of(e.high, high);
 }
 
-/// Extremes of what may be or have NaN, in MLAS's order for AVX: four times eight lanes, joined by pairs; eight lanes, joined by
-/// halves; what is left, without NaN.
+/// Extremes of what may be or have NaN, in MLAS's order for AVX: four times eight lanes, joined by pairs;
+/// eight lanes, joined by halves; what is left, without NaN.
 extremes extremes_with_nan(const float *x, dim_t count) {
     constexpr std::size_t width = 8, vectors = 4;
     constexpr auto step = static_cast<dim_t>(width), block = static_cast<dim_t>(vectors * width);

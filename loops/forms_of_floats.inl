@@ -1,6 +1,6 @@
-// Compiles the file OCTET_FORM once for each instruction set that loops over floats differ by, in namespaces of its own:
-// OCTET_TARGET is the set's attribute, `vec` its vectors. The file ends with the functions that are called, as `code`;
-// code_in_use() points to those of the level in use.
+// Compiles the file OCTET_FORM once for each instruction set that loops over floats differ by, in namespaces
+// of its own: OCTET_TARGET is the set's attribute, `vec` its vectors. The file ends with the functions that
+// are called, as `code`; code_in_use() points to those of the level in use.
 // SPDX-License-Identifier: Apache-2.0
 
 namespace without_vectors {

@@ -1,5 +1,6 @@
-// Functions of single floats as ONNX Runtime computes them, whose bits no primitive has: e^x and logarithm are Eigen's for SSE,
-// four elements at a time, and the C library's for those that are left at the end. Contraction to fma is off.
+// Functions of single floats as ONNX Runtime computes them, whose bits no primitive has: e^x and logarithm
+// are Eigen's for SSE, four elements at a time, and the C library's for those that are left at the end.
+// Contraction to fma is off.
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/functions.hpp"
 
@@ -79,7 +80,8 @@ struct angle {
     std::int32_t quarters;
 };
 
-/// x as turns, of which 64 bits behind the point are kept: its significand times those bits of 1 / 2π that matter for its exponent.
+/// x as turns, of which 64 bits behind the point are kept: its significand times those bits of 1 / 2π that
+/// matter for its exponent.
 angle large_angle(float x) {
     constexpr std::uint8_t bits_of_turn[] = {0,    0,    0,    0x28, 0xbe, 0x60, 0xdb, 0x93, 0x91, 0x05,
                                              0x4a, 0x7f, 0x09, 0xd5, 0xf4, 0x7d, 0x4d, 0x37, 0x70, 0x36,

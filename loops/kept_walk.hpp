@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Reductions in the order of memory, divided among threads: each result takes in its elements in order, whoever does it.
+// Reductions in the order of memory, divided among threads: each result takes in its elements in order,
+// whoever does it.
 
 #include <vector>
 
@@ -23,9 +24,9 @@ public:
                 divided_ = d;
     }
 
-    /// Calls f(first element, its result, how many) for rows of the last dimension, or parts of them; results of a row
-    /// lie `result_step` apart. Threads divide the longest dimension that is kept; an element is as much work as adding up
-    /// `work` of them.
+    /// Calls f(first element, its result, how many) for rows of the last dimension, or parts of them; results
+    /// of a row lie `result_step` apart. Threads divide the longest dimension that is kept; an element is as
+    /// much work as adding up `work` of them.
     template <typename F> void for_each_row(dim_t work, const F &f) const {
         dim_t count = 1;
         for (const dim_t d : dims_)

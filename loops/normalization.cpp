@@ -1,5 +1,5 @@
-// Rows are independent of each other, so that threads divide them, and vectors hold results of several where one row has
-// to be added up in order.
+// Rows are independent of each other, so that threads divide them, and vectors hold results of several where
+// one row has to be added up in order.
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/normalization.hpp"
 
@@ -16,7 +16,8 @@ namespace {
 
 // ---- By the root of the mean of squares
 
-/// Eight lanes with fma, of them halves; then what is left over, of which the first four without fma if there are so many.
+/// Eight lanes with fma, of them halves; then what is left over, of which the first four without fma if there
+/// are so many.
 OCTET_LOOP float sum_of_squares(const float *x, dim_t n) {
     float lanes[8] = {};
     dim_t i = 0;

@@ -31,12 +31,12 @@ struct row_normalization {
     const float *scale, *shift; ///< n numbers; shift may be null
 };
 
-/// y = (x - mean) / sqrt(squares / n + epsilon) * scale + shift for each row of n elements; y may be x. Writes the mean of
-/// each row to `means` unless that is null.
+/// y = (x - mean) / sqrt(squares / n + epsilon) * scale + shift for each row of n elements; y may be x.
+/// Writes the mean of each row to `means` unless that is null.
 void normalize_rows(const row_normalization &f, const float *x, dim_t rows, dim_t n, float *y, float *means);
 
-/// Numbers that broadcast to rows: element i of row r is values[rows[r] + elements[i]]; `rows` is empty where all rows have
-/// the same.
+/// Numbers that broadcast to rows: element i of row r is values[rows[r] + elements[i]]; `rows` is empty where
+/// all rows have the same.
 struct spread_numbers {
     std::vector<dim_t> rows, elements;
 

@@ -1,4 +1,5 @@
-// Tiles of a product: some rows of the weights times some vectors of columns, in registers. Each instruction set has its own.
+// Tiles of a product: some rows of the weights times some vectors of columns, in registers. Each instruction
+// set has its own.
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/plane_products.hpp"
 

@@ -1,5 +1,5 @@
-// The tile of plane_products.cpp, which includes this file once for each instruction set: OCTET_TARGET is its attribute, `vec` its
-// vectors.
+// The tile of plane_products.cpp, which includes this file once for each instruction set: OCTET_TARGET is its
+// attribute, `vec` its vectors.
 // SPDX-License-Identifier: Apache-2.0
 
 constexpr int tile_rows =

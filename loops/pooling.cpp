@@ -11,17 +11,17 @@
 namespace octet::loops {
 namespace {
 
-/// What is reduced: `first`, then `of(so far, element)`.
+/// A reduction begins with `first` and goes on with `of(so far, element)`.
 struct added_up {
     static constexpr float first = 0.f;
     static float of(float r, float v) { return r + v; }
 };
-/// As instructions for vectors have it: a NaN in what is so far goes.
+/// The maximum of vector instructions: a NaN in the result so far is lost.
 struct vector_maximum {
     static constexpr float first = std::numeric_limits<float>::lowest();
     static float of(float r, float v) { return r > v ? r : v; }
 };
-/// As std::max has it: a NaN in the element goes.
+/// The maximum of std::max: a NaN in the element is lost.
 struct scalar_maximum {
     static constexpr float first = std::numeric_limits<float>::lowest();
     static float of(float r, float v) { return r < v ? v : r; }
@@ -88,8 +88,9 @@ void reduce_in_order(const pooled_axes &a, const float *image, const pooled_axis
     });
 }
 
-/// Columns of a window, which `columns` holds for all positions and the padding, then what is in the row. Columns of an image of two
-/// dimensions begin with their first element, also where that is negative infinity, NaN or -0.
+/// Columns of a window, which `columns` holds for all positions and the padding, then what is in the row.
+/// Columns of an image of two dimensions begin with their first element, also where that is negative
+/// infinity, NaN or -0.
 template <typename Op, typename Tail>
 void reduce_rows_first(const pooled_axes &a, const float *image, const pooled_axis::window &d,
                        const pooled_axis::window &h, float *columns, float *y) {
@@ -126,7 +127,8 @@ bool are_whole(const pooled_axes &a) {
     });
 }
 
-/// Of `count` images that lie one after the other, each in order: what is computed of one does not wait for another.
+/// Reduces `count` images that lie one after the other, each in order. Images are interleaved so that the
+/// additions of one do not wait for another's.
 template <typename Op, int count> void reduce_images(const float *x, dim_t size, float *y) {
     float results[count];
     std::fill_n(results, count, Op::first);
@@ -203,7 +205,7 @@ pooled_axis pooled_axis_of(dim_t in, dim_t out, dim_t kernel, dim_t stride, dim_
     return a;
 }
 
-/// Its kernels for vectors take whole images over lanes, and rows first of small windows.
+/// ONNX Runtime's kernels for vectors take whole images over lanes, and rows first of small windows.
 pooling_order vector_order(const pooled_axes &a, std::size_t rank) {
     constexpr dim_t most_taps = 32;
     if (are_whole(a))

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Averages and maxima of windows of floats in ONNX Runtime's orders, which no primitive has, on the threads of primitives.
-// Images lie row by row, channel by channel. Windows may reach beyond the padded image, as `ceil_mode` lets the last ones.
+// Averages and maxima of windows of floats in ONNX Runtime's orders, which no primitive has, on the threads
+// of primitives. Images lie row by row, channel by channel. Windows may reach beyond the padded image, as
+// `ceil_mode` lets the last ones.
 
 #include <array>
 #include <vector>
@@ -35,7 +36,8 @@ using pooled_axes = std::array<pooled_axis, 3>;
 /// How a window is gone through.
 enum class pooling_order { in_order, from_first_element, rows_first, over_lanes };
 
-/// The order of kernels for vectors, for images of so many dimensions: whole images over lanes, small windows rows first.
+/// The order of kernels for vectors, for images of so many dimensions: whole images over lanes, small windows
+/// rows first.
 pooling_order vector_order(const pooled_axes &a, std::size_t rank);
 
 enum class pooling {

@@ -1,5 +1,5 @@
-// One function for each place of the reduced dimensions. Threads divide results; where vectors hold several, these do not
-// wait for each other.
+// One function for each place of the reduced dimensions. Threads divide results; where vectors hold several,
+// these do not wait for each other.
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/reductions.hpp"
 
@@ -176,8 +176,8 @@ template <typename Fold> struct extreme_rows {
                 to[i] = of(to[i], from[r * c.n + i]);
     }
 
-    /// Vectors of four that begin at multiples of 16 bytes take four rows at a time behind the first one, as long as more
-    /// are left.
+    /// Vectors of four that begin at multiples of 16 bytes take four rows at a time behind the first one, as
+    /// long as more are left.
     void fold_columns(const columns &c) const {
         fold_rows(c);
         const dim_t place = c.matrix * c.n, begin = std::min(c.n, (4 - place % 4) % 4),

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Reductions of floats in ONNX Runtime's orders, which differ with the place of the reduced dimensions, on the threads of
-// primitives.
+// Reductions of floats in ONNX Runtime's orders, which differ with the place of the reduced dimensions, on
+// the threads of primitives.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace octet::loops {
 
-/// What is reduced. Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
+/// The dimensions of a reduction as a word of r (reduced) and k (kept). Neighbours of one kind are one
+/// dimension: in "kr" the last dimensions are reduced.
 struct reduction_form {
     std::string kinds;
     std::vector<dim_t> sizes;
@@ -29,8 +30,8 @@ struct reduction {
 /// Sums or means: a row over lanes, rows one after the other, or four rows at a time.
 void reduce_by_sums(const reduction &r, bool is_mean, const float *x, float *y);
 
-/// The largest or the smallest elements: the order decides what becomes of a NaN and which of two zeros is left. `has_begun`
-/// is scratch of `count` bytes.
+/// The largest or the smallest elements: the order decides what becomes of a NaN and which of two zeros is
+/// left. `has_begun` is scratch of `count` bytes.
 void reduce_to_extremes(const reduction &r, bool is_largest, const float *x, float *y,
                         std::uint8_t *has_begun);
 
@@ -38,9 +39,9 @@ void reduce_to_extremes(const reduction &r, bool is_largest, const float *x, flo
 enum class fold { product, sum_of_magnitudes, sum_of_squares, root_of_squares, logarithm_of_sum };
 void reduce_by_fold(const reduction &r, fold f, const float *x, float *y);
 
-/// The logarithm of a sum of exponentials, less the largest finite element before. If the first element is infinite, 0
-/// counts as one; where all dimensions are reduced, a largest element that is infinite is the result. `largest` is scratch
-/// of `count` floats.
+/// The logarithm of a sum of exponentials, less the largest finite element before. If the first element is
+/// infinite, 0 counts as one; where all dimensions are reduced, a largest element that is infinite is the
+/// result. `largest` is scratch of `count` floats.
 void reduce_by_log_sum_exp(const reduction &r, const float *x, float *y, float *largest);
 
 /// Means of images that lie one after the other: pixels over four lanes, or in order.

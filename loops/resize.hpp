@@ -21,8 +21,8 @@ enum class bilinear_order {
     by_rows      ///< (a + b) + (c + d)
 };
 
-/// Images of `width` columns; each result is four elements of its image, each times the weight of its column, times that
-/// of its row. T is float, or codes, of which results are the integer part.
+/// Images of `width` columns; each result is four elements of its image, each times the weight of its column,
+/// times that of its row. T is float, or codes, of which results are the integer part.
 template <typename T>
 void resize_bilinear(const T *x, dim_t images, dim_t image_size, dim_t width,
                      const std::vector<between_two> &rows, const std::vector<between_two> &columns,

@@ -8,9 +8,9 @@
 
 namespace octet::loops {
 
-/// fold over term(0) to term(n - 1) of a row that begins `place` floats behind a tensor's first. Groups of four begin at
-/// multiples of 16 bytes. They are folded into eight lanes, two groups in turn; then the halves of the lanes; then what
-/// comes before the first group, and what is left behind the last, one by one.
+/// fold over term(0) to term(n - 1) of a row that begins `place` floats behind a tensor's first. Groups of
+/// four begin at multiples of 16 bytes. They are folded into eight lanes, two groups in turn; then the halves
+/// of the lanes; then what comes before the first group, and what is left behind the last, one by one.
 template <typename Term, typename Fold>
 float fold_row(dim_t n, dim_t place, const Term &term, const Fold &fold) {
     const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,

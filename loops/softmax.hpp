@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What softmax does with a row beside its exponentials, which are a primitive's.
+// The loops of softmax over a row, without its exponentials, which are a primitive's.
 
 #include "octet/types.hpp"
 

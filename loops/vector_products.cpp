@@ -36,7 +36,8 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
 
 namespace {
 
-/// Eight sums of one row, `step` apart. Rows are taken four, two or one at a time, and each way adds in an order of its own.
+/// Eight sums of one row, `step` apart. Rows are taken four, two or one at a time, and each way adds in an
+/// order of its own.
 float add_eight(const float *s, dim_t step, dim_t rows_at_a_time) {
     const auto at = [=](dim_t i) { return s[i * step]; };
     if (rows_at_a_time == 4)

@@ -6,15 +6,15 @@
 
 namespace octet::loops {
 
-/// y[columns] = a[inner] * b, whose rows lie `row_stride` apart. Four rows of b are taken at a time, then two, then one:
-/// their rounded products are added up in order, and the sum is added to those before; to 0 at first if it `begins`,
-/// otherwise to what y has.
+/// y[columns] = a[inner] * b, whose rows lie `row_stride` apart. Four rows of b are taken at a time, then
+/// two, then one: their rounded products are added up in order, and the sum is added to those before; to 0 at
+/// first if it `begins`, otherwise to what y has.
 void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
                   bool begins);
 
-/// y[count] = rows, which lie `row_stride` apart, * column[inner]. Each element is eight sums of rounded products, which
-/// are added up in one order for groups of four rows, in another for two, in a third for one. The sum is added to what y
-/// has unless it `begins`.
+/// y[count] = rows, which lie `row_stride` apart, * column[inner]. Each element is eight sums of rounded
+/// products, which are added up in one order for groups of four rows, in another for two, in a third for one.
+/// The sum is added to what y has unless it `begins`.
 void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
                      dim_t count, bool begins);
 

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What the windows of a convolution meet in images that lie channel by channel.
+// Finds the elements that the windows of a convolution meet in images that lie channel by channel.
 
 #include <algorithm>
 
@@ -59,9 +59,9 @@ public:
     dim_t size() const {
         return w_.product([](const window_axis &a) { return a.phases(); }) * phase_size();
     }
-    /// Where windows begin that follow each other along the last dimension.
+    /// Returns where the windows of a row along the last dimension begin.
     dim_t row(dim_t z, dim_t y) const { return (z * length_[1] + y) * length_[2]; }
-    /// What a tap adds to it.
+    /// Returns the offset of a tap from there.
     dim_t shift(const dim_t *tap) const {
         dim_t phase = 0, place[3];
         for (int d = 0; d < 3; d++) {
@@ -81,13 +81,14 @@ private:
     dim_t length_[3];
 };
 
-/// Writes what `count` taps from number `tap` on meet in `pixels` windows from number `first` on. Taps are numbered through
-/// the channels, which begin at `source`.
+/// Writes what `count` taps from number `tap` on meet in `pixels` windows from number `first` on. Taps are
+/// numbered through the channels, which begin at `source`.
 void gather_taps(const window_axes &w, const float *source, dim_t tap, dim_t count, dim_t first, dim_t pixels,
                  float *to);
 
-/// The window at position `o` of a channel that becomes two, for kernels of 7 x 7. Inside the image products of a column
-/// are one sum, and the sum of these is added to z; at its edge all products are added to z in order.
+/// The window at position `o` of a channel that becomes two, for kernels of 7 x 7. Inside the image products
+/// of a column are one sum, and the sum of these is added to z; at its edge all products are added to z in
+/// order.
 float sum_of_pair_window(const window_axes &w, const float *channel, const dim_t *o, const float *weights,
                          float z);
 

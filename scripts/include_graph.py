@@ -4,8 +4,8 @@
 
 A module for scripts/figures.py and tests/layering_test.py: run as a program it prints rings of units and of
 folders in the product, rings of Python's modules, and files outside jit/ that are compiled with Xbyak, and
-fails if there are any. A unit is a header with the file that implements it; a ring is a set of units (or folders) of which
-each includes, over others of them, every other one.
+fails if there are any. A unit is a header with the file that implements it; a ring is a set of units (or folders)
+of which each includes, over others of them, every other one.
 """
 
 import argparse

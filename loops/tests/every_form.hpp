@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What loops' tests have in common: numbers, and one result at every level and for every number of threads.
+// The tests of loops share numbers, and a check that a result is the same at every level and for every number
+// of threads.
 
 #include <cstring>
 #include <gtest/gtest.h>

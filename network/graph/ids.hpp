@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Places of tensors and nodes in the lists of a graph. Graphs have them as int, with -1 for none, so that programs can write
-// them down; code of the library gives each its type when it reads a graph: a node is never taken for a tensor, none never
-// for an index, and no number is compared with 0.
+// Places of tensors and nodes in the lists of a graph. Graphs have them as int, with -1 for none, so that
+// programs can write them down; code of the library gives each its type when it reads a graph: a node is
+// never taken for a tensor, none never for an index, and no number is compared with 0.
 
 #include <algorithm>
 #include <cstddef>

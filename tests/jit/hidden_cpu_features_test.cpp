@@ -1,5 +1,5 @@
-// CPUID as a program sees it when features are hidden from it (network/onnx/tests/onnxruntime/levels.cjs): its words, and
-// the instruction as a signal's handler executes it. No signal comes here.
+// CPUID as a program sees it when features are hidden from it (network/onnx/tests/onnxruntime/levels.cjs):
+// its words, and the instruction as a signal's handler executes it. No signal comes here.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

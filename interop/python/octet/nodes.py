@@ -11,9 +11,10 @@ import numpy as np
 class Tensor(NamedTuple):
     """An input or output: real = scale * (value - zero_point) where it holds quantized values, else `scale` is None.
 
-    `axes` has the name of each axis that the model leaves open, so that calls choose its size, and None for the others. In `shape` an
-    open axis has the size in use: for the first axis 1 until another one is chosen, for others -1 until then. `dtype` is None for an
-    output whose type follows from sizes that are not chosen yet.
+    `axes` has the name of each axis that the model leaves open, so that calls choose its size, and None for
+    the others. In `shape` an open axis has the size in use: for the first axis 1 until another one is chosen,
+    for others -1 until then. `dtype` is None for an output whose type follows from sizes that are not chosen
+    yet.
     """
 
     name: str

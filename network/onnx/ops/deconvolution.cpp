@@ -1,6 +1,7 @@
-// A float ConvTranspose in ONNX Runtime's order: what each pixel gives to each tap is a product of matrices, with a column for every
-// output channel and tap; outputs add up what they get, the first tap first, and the bias last. Where an image is one pixel, the
-// product is one of a vector and a matrix, which ONNX Runtime sums up in other orders.
+// A float ConvTranspose in ONNX Runtime's order: what each pixel gives to each tap is a product of matrices,
+// with a column for every output channel and tap; outputs add up what they get, the first tap first, and the
+// bias last. Where an image is one pixel, the product is one of a vector and a matrix, which ONNX Runtime
+// sums up in other orders.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
@@ -23,7 +24,7 @@ namespace {
 struct deconvolution_geometry {
     struct axis {
         dim_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
-        /// Where a tap of a pixel goes; -1: outside.
+        /// Returns the index of the output that tap `tap` of pixel i reaches; -1 if it is outside.
         dim_t place(dim_t i, dim_t tap) const {
             const dim_t o = i * stride + tap * dilation - pad;
             return o >= 0 && o < out ? o : -1;
@@ -137,7 +138,7 @@ private:
                ", another adds up what each output gets";
     }
 
-    /// Of an image's group: its weights, channels and products.
+    /// Returns the weights, channels and products of a group of an image.
     loops::plane_products::operands operands_of(const run_memory &m, dim_t part) const {
         return {m.at<float>(weights_) + part % g_.groups * g_.channels * g_.columns(),
                 m.at<float>(src_) + part * g_.channels * g_.pixels(), nullptr, nullptr,

@@ -25,8 +25,8 @@ struct smaller {
     template <typename T> static T alone(T a, T b) { return a <= b || a != a ? a : b; }
 };
 
-/// Elements `first` to `last` - 1 of the span that begins at y, `place` elements behind the first of the result. One number that
-/// serves the span is the second operand.
+/// Elements `first` to `last` - 1 of the span that begins at y, `place` elements behind the first of the
+/// result. One number that serves the span is the second operand.
 template <typename T, typename F>
 void fold_span(T *y, const T *a, const T *b, const spans &w, dim_t place, dim_t first, dim_t last) {
     constexpr dim_t group = 4;

@@ -1,4 +1,5 @@
-// What compilers make of these loops has the bits that are written here: contraction to fma is off.
+// This file is compiled without contraction to fma, so that compiled loops have the bits that are written
+// here.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/ops/float_loops.hpp"
 #include "loops/parallel.hpp"

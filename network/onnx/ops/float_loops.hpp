@@ -23,13 +23,14 @@ struct pooled_images {
     window_geometry g;
 };
 
-/// Averages of windows, of which what lies in the image counts, or what lies there or in the padding; windows may reach further.
-/// Images lie row by row, channel by channel.
+/// Averages of windows, of which what lies in the image counts, or what lies there or in the padding; windows
+/// may reach further. Images lie row by row, channel by channel.
 std::unique_ptr<step> make_average_loop(const lowering &l, const pooled_images &p, bool counts_padding);
 /// Maxima likewise.
 std::unique_ptr<step> make_maximum_loop(const lowering &l, const pooled_images &p);
 
-/// What a pass fused into the node, behind a function that changes nothing of its output, which lies in `dst`.
+/// Adds the nodes that a pass fused into the node, behind a function that leaves its output as it is, which
+/// lies in `dst`.
 void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst);
 
 /// A loop, and primitives for what a pass fused into its node.
@@ -40,7 +41,7 @@ public:
     std::string explain() const override;
 
 protected:
-    /// Where the node has any; to be called once.
+    /// Takes the node's followers, if it has any. To be called once.
     void take_followers(const lowering &l, const memory::desc &dst);
     virtual std::string explain_loop() const = 0;
     void run_followers(const stream &s, const run_memory &m) const { followers_.run(s, m); }
@@ -58,11 +59,12 @@ struct scaled_blocks {
 };
 std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks);
 
-/// A norm whose scale, input 1, or shift, input 2 if there is one, broadcasts to the source in another way than as a row of numbers,
-/// one for each that is normalized; null: both are such rows.
+/// A norm whose scale, input 1, or shift, input 2 if there is one, broadcasts to the source in another way
+/// than as a row of numbers, one for each that is normalized; null: both are such rows.
 std::unique_ptr<step> make_spread_normalization(const lowering &l, float epsilon, bool is_simplified);
 
-/// Products of single rows, input 0, with matrices, input 1, or of matrices with single columns. Their descriptors have equal ranks.
+/// Products of single rows, input 0, with matrices, input 1, or of matrices with single columns. Their
+/// descriptors have equal ranks.
 struct vector_product {
     enum class rows { of_each_matrix, together, alone }; ///< which rows of src are one product
     memory::desc src, weights, dst;

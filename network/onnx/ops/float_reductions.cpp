@@ -1,5 +1,5 @@
-// LogSoftmax, the exponentials of Softmax, norms and other reductions, and InstanceNormalization with ONNX Runtime's orders of sums,
-// which no primitive has.
+// LogSoftmax, the exponentials of Softmax, norms and other reductions, and InstanceNormalization with ONNX
+// Runtime's orders of sums, which no primitive has.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@
 namespace octet::model {
 namespace {
 
-/// e^(x - max) along an axis, and its sums in the order of Softmax: as many rows at a time as a cache holds. The exponentials are a
-/// primitive's.
+/// e^(x - max) along an axis, and its sums in the order of Softmax: as many rows at a time as a cache holds.
+/// The exponentials are a primitive's.
 class exponentials {
 public:
     exponentials(const lowering &l, const softmax_rows &rows) {
@@ -42,7 +42,8 @@ public:
             }
     }
 
-    /// Calls work(r, n, raise) for disjoint ranges of rows from r to r + n - 1, on several threads. There, raise(x, y) makes e^x of n dense rows.
+    /// Calls work(r, n, raise) for disjoint ranges of rows from r to r + n - 1, on several threads. There,
+    /// raise(x, y) makes e^x of n dense rows.
     template <typename Work> void for_ranges(const stream &s, const Work &work) const {
         parallel_loop((count + at_a_time_ - 1) / at_a_time_, 1, [&](dim_t begin, dim_t end) {
             for (dim_t i = begin; i < end; i++) {
@@ -56,7 +57,7 @@ public:
         });
     }
 
-    /// Of a row whose elements are neighbours.
+    /// Works on a row whose elements are neighbours.
     void subtract_largest(const float *x, float *y) const { loops_.subtract_largest(x, size, y); }
     float sum(const float *powers) const { return loops_.sum(powers, size); }
 

@@ -1,5 +1,5 @@
-// ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
-// lanes, rows one after the other, or four rows at a time. Plain loops.
+// ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced
+// dimensions: a row over lanes, rows one after the other, or four rows at a time. Plain loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
@@ -110,7 +110,7 @@ template <bool is_mean> std::unique_ptr<step> reduce_by_sums(const lowering &l) 
     loops::reduction r = reduction_of(l, is_integer ? data_type::s32 : data_type::f32);
     const memory::dims &x = l.input(0).dims;
     const bool has_one_term = reduced_shape(l) == x;
-    // Of no dimensions all are reduced: a number is added to 0.
+    // A tensor without dimensions is reduced by all of them: its number is added to 0.
     const bool is_number = x.empty() && l.integer("noop_with_empty_axes", 0) == 0;
     const bool is_reduced = is_number || r.form.kinds.find('r') != std::string::npos;
     if (!is_reduced || (is_integer && has_one_term))

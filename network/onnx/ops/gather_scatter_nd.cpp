@@ -163,7 +163,8 @@ public:
         check_indices(m);
         const T *const data = m.at<T>(data_), *const updates = m.at<T>(updates_);
         T *const y = m.at<T>(dst_);
-        // A range of results takes all updates in order and joins what falls into it: it should be worth looking at them.
+        // A range of results takes all updates in order and joins what falls into it: it should be worth
+        // looking at them.
         constexpr dim_t worth = 1 << 15;
         parallel_loop(elements_, worth + 4 * count(), [&](dim_t begin, dim_t end) {
             std::memcpy(y + begin, data + begin, bytes(end - begin));

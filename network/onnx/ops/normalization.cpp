@@ -1,5 +1,6 @@
-// ONNX Runtime's SkipLayerNormalization, also simplified, and EmbedLayerNormalization, which sum first and then normalize rows by formulas of
-// their own: element after element, so that the rows of a block are computed side by side.
+// ONNX Runtime's SkipLayerNormalization, also simplified, and EmbedLayerNormalization, which sum first and
+// then normalize rows by formulas of their own: element after element, so that the rows of a block are
+// computed side by side.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
@@ -131,8 +132,8 @@ private:
     row_operands operands_;
 };
 
-/// Y of input + skip + bias; means and the sum may be outputs, too. A skip without the batch serves all of it. The simplified one
-/// has neither means nor a shift.
+/// Y of input + skip + bias; means and the sum may be outputs, too. A skip without the batch serves all of
+/// it. The simplified one has neither means nor a shift.
 template <bool is_simplified> std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
     constexpr std::size_t skip = 1, gamma = 2, beta = is_simplified ? no_input : 3,
                           bias = is_simplified ? 3 : 4, means_output = 1, sum_output = 3;

@@ -41,7 +41,7 @@ struct conv_windows : loops::window_axes {
     bool are_pairs; ///< of channels, for which ONNX Runtime has a loop
 };
 
-/// What both kinds of steps read and write.
+/// Both kinds of steps read and write these operands.
 class plane_step : public followed_loop {
 protected:
     plane_step(const lowering &l, const conv_sizes &s, const conv_windows &w)
@@ -53,7 +53,7 @@ protected:
         take_followers(l, activation_desc(l, l.output()));
     }
 
-    /// Of a group; `source` is its first channel's.
+    /// Returns the operands of a group; `source` is its first channel's.
     loops::plane_products::operands operands_of(const run_memory &m, dim_t group, const float *source) const {
         const dim_t first = group % sizes_.groups * sizes_.outputs,
                     place = group * sizes_.outputs * windows_.outputs();

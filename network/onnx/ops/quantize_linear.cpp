@@ -1,4 +1,5 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32, and loops where blocks have scales of their own.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32, and loops where
+// blocks have scales of their own.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

@@ -151,7 +151,7 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
 
 // ---- the nearest element, along any axes
 
-/// Where the elements of each axis come from.
+/// The elements of the source that each index of an axis takes.
 element_map nearest_elements(const lowering &l, const std::vector<axis_sizes> &axes) {
     const coordinate_function coordinate = coordinates_of(l);
     const nearest_function nearest = nearest_of(l);

@@ -123,7 +123,7 @@ public:
     bool is_graph_output(tensor_id t) const;
     /// Whether it is an output of the network, and no node reads it.
     bool is_output_alone(tensor_id t) const { return is_graph_output(t) && consumers(t).size() == 1; }
-    /// By a node, not only by who runs the network.
+    /// True if a node reads the tensor; that the network gives it out does not count.
     bool is_read(tensor_id t) const;
 
     // ---- Tensors
@@ -131,7 +131,8 @@ public:
     data_type type(tensor_id t) const { return tensor_at(t).type; }
     const memory::dims &dims(tensor_id t) const { return tensor_at(t).dims; }
     std::size_t rank(tensor_id t) const { return dims(t).size(); }
-    /// One dimension; -1 beyond the rank, which what writes a tensor has not always got right in a graph that a program made.
+    /// Returns one dimension; -1 beyond the rank, since ranks are not always right in a graph that a program
+    /// made.
     dim_t size(tensor_id t, std::size_t dim) const { return dim < rank(t) ? dims(t)[dim] : -1; }
     dim_t last_size(tensor_id t) const { return rank(t) == 0 ? -1 : dims(t).back(); }
     bool is_float(tensor_id t) const { return t && type(t) == data_type::f32; }

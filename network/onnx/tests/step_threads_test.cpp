@@ -1,5 +1,6 @@
-// Steps that are loops: the same bytes on one, two and many threads. A pool runs the ranges of each loop one after the other, the
-// last one first, so that a range which needs what another one writes is found, whatever machine runs the test.
+// Steps that are loops: the same bytes on one, two and many threads. A pool runs the ranges of each loop one
+// after the other, the last one first, so that a range which needs what another one writes is found, whatever
+// machine runs the test.
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
@@ -8,7 +9,8 @@
 namespace octet::tests {
 namespace {
 
-/// Says how many threads it has, counts the loops that it divides, and runs their ranges backwards in the calling thread.
+/// Says how many threads it has, counts the loops that it divides, and runs their ranges backwards in the
+/// calling thread.
 struct backward_pool {
     int threads;
     int divided = 0;
