@@ -2,7 +2,6 @@
 // code, with the same bytes: integers are exact, and of floats only columns are side by side in a vector.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "loops/block_products.hpp"

@@ -3,6 +3,7 @@
 #include "loops/pooling.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/resize.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "loops/parallel.hpp"
 
 namespace octet::loops {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/top_k.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

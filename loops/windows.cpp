@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/windows.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace octet::loops {

@@ -3,7 +3,6 @@
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
-#include "network/ops/broadcast.hpp"
 #include "network/ops/moving.hpp"
 #include "network/shapes/node_rows.hpp"
 
