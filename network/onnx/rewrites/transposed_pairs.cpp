@@ -90,15 +90,18 @@ void add_missing_before(ort_graph &g, node_id transpose) {
     if (!q || !before || g.is(before, "DequantizeLinear") || only_node(g, x) != transpose ||
         !can_write(g, q, g.type(g.output(q))))
         return;
-    const order p = order_of(g, transpose);
-    const auto axis = static_cast<std::size_t>(counted_axis(g, q, x));
-    if (p.empty() || axis >= p.size())
-        return;
+    std::int64_t axis = counted_axis(g, q, x);
+    if (!has_one_scale(g, q)) { // only scales along an axis ask where it was, and so for an explicit perm
+        const order p = order_of(g, transpose);
+        if (axis < 0 || axis >= static_cast<std::int64_t>(p.size()))
+            return;
+        axis = p[static_cast<std::size_t>(axis)];
+    }
     node n = g.at(before);
     const tensor_id inner = g.add_like(x);
     model::replace(n.outputs, x, inner);
     g.replace(before, std::move(n));
-    add_pair(g, before, inner, x, q, g.type(g.output(q)), p[axis]);
+    add_pair(g, before, inner, x, q, g.type(g.output(q)), axis);
 }
 
 } // namespace

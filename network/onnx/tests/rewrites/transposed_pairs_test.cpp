@@ -18,6 +18,14 @@ TEST(OnnxTransposeOptimization, GivesATransposeThePairThatItLacks) {
               "L1.1 TransposeOptimizer: DequantizeLinear Transpose QuantizeLinear DequantizeLinear Tanh");
 }
 
+TEST(OnnxTransposeOptimization, NeedsNoPermForThePairOfOneScale) {
+    const std::string graph = R"((float[2,4] x) => (float[] t, float[] y) <float s = {0.02}, uint8 z = {100}> {
+        t = Tanh(x)  m = Transpose$1(t)  q = QuantizeLinear(m, s, z)  y = DequantizeLinear(q, s, z) })";
+    const std::string with_perm = rewritten(filled(graph, {"<perm=[1,0]>"}));
+    EXPECT_NE(with_perm.find("Tanh QuantizeLinear DequantizeLinear"), std::string::npos) << with_perm;
+    EXPECT_EQ(rewritten(filled(graph, {""})), with_perm);
+}
+
 TEST(OnnxTransposeOptimization, GivesNoPairToTwoReaders) {
     EXPECT_EQ(rewritten("(float[2,4] x) => (float[] y, float[] u) " + constants + R"({
                   t = Tanh(x)  m = Transpose<perm=[1,0]>(t)  u = Neg(t)
