@@ -2,9 +2,9 @@
 
 // Describes operators that only move elements: for each dimension of the output, an offset into the input for
 // each index. The same map gives the dimensions of the output, its elements if they are known when a file is
-// read (shapes/known_integers.cpp), and the step that moves them (ops/rearranging.hpp). A map cannot tell
-// whether an operator keeps the rows of a batch apart, because at a batch of 1 a transposition looks like a
-// copy (node_rows.cpp).
+// read (shapes/known_integers.cpp), and the step that moves them (ops/element_map_step.hpp). A map cannot
+// tell whether an operator keeps the rows of a batch apart, because at a batch of 1 a transposition looks
+// like a copy (node_rows.cpp).
 
 #include <string>
 #include <vector>

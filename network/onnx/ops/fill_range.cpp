@@ -74,7 +74,7 @@ std::unique_ptr<step> lower_range(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row onnx_values_rows[] = {
+constexpr row onnx_fill_range_rows[] = {
     row("ConstantOfShape", 1, lower_constant_of_shape, shape::constant_of_shape, rows::never)
         .dims_from(0)
         .known_numbers(numbers::constant_of_shape),
@@ -86,6 +86,6 @@ constexpr row onnx_values_rows[] = {
 
 } // namespace
 
-operator_rows onnx_fill_range_operators() { return onnx_values_rows; }
+operator_rows onnx_fill_range_operators() { return onnx_fill_range_rows; }
 
 } // namespace octet::model

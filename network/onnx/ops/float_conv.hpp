@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "network/onnx/ops/operators.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 
 namespace octet::model {
 

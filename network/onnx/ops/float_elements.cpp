@@ -12,7 +12,7 @@
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 

@@ -3,7 +3,7 @@
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {

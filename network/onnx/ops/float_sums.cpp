@@ -9,8 +9,8 @@
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {

@@ -9,8 +9,8 @@
 #include "network/graph/index_walk.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
@@ -257,7 +257,7 @@ template <named_blocks (*Named)(const node_shapes &)> void scatter_named_shape(n
 
 using namespace row_words;
 
-constexpr row onnx_indices_rows[] = {
+constexpr row onnx_gather_scatter_nd_rows[] = {
     row("GatherElements", 2, lower_gather_named<elements_of<lowering>>,
         gather_named_shape<elements_of<node_shapes>>, rows::never)
         .uses_integers(use::passes_on, use::computes)
@@ -276,6 +276,6 @@ constexpr row onnx_indices_rows[] = {
 
 } // namespace
 
-operator_rows onnx_gather_scatter_nd_operators() { return onnx_indices_rows; }
+operator_rows onnx_gather_scatter_nd_operators() { return onnx_gather_scatter_nd_rows; }
 
 } // namespace octet::model

@@ -8,8 +8,8 @@
 #include "network/onnx/ops/spans.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 
@@ -290,7 +290,7 @@ bool slice_keeps_rows(const node_rows &o) {
 
 using namespace row_words;
 
-constexpr row onnx_choices_rows[] = {
+constexpr row onnx_gather_slice_concat_rows[] = {
     row("Concat", {1, any}, lower_concat, concat_shape, rows::concatenation)
         .becomes(form::concatenation, "QLinearConcat")
         .uses_integers(use::passes_on, use::passes_on)
@@ -342,6 +342,6 @@ constexpr row onnx_choices_rows[] = {
 
 } // namespace
 
-operator_rows onnx_gather_slice_concat_operators() { return onnx_choices_rows; }
+operator_rows onnx_gather_slice_concat_operators() { return onnx_gather_slice_concat_rows; }
 
 } // namespace octet::model

@@ -108,7 +108,7 @@ std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row onnx_elementwise_rows[] = {
+constexpr row onnx_qlinear_elementwise_rows[] = {
     row("QLinearAdd", {7, 8}, binary_operator<algorithm::binary_add>, shape::qlinear_binary, rows::broadcast)
         .in(domains::microsoft)
         .scales(0, 2, 6)
@@ -140,6 +140,6 @@ constexpr row onnx_elementwise_rows[] = {
 
 } // namespace
 
-operator_rows onnx_qlinear_elementwise_operators() { return onnx_elementwise_rows; }
+operator_rows onnx_qlinear_elementwise_operators() { return onnx_qlinear_elementwise_rows; }
 
 } // namespace octet::model

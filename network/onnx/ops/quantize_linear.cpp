@@ -10,7 +10,7 @@
 #include "loops/parallel.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
-#include "network/ops/choosing.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
@@ -205,7 +205,7 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row onnx_data_rows[] = {
+constexpr row onnx_quantize_linear_rows[] = {
     row("DequantizeLinear", {2, 3}, lower_dequantize_linear, shape::dequantize, rows::first_input)
         .in(domains::both)
         .scales(0, 1)
@@ -223,6 +223,6 @@ constexpr row onnx_data_rows[] = {
 
 } // namespace
 
-operator_rows onnx_quantize_linear_operators() { return onnx_data_rows; }
+operator_rows onnx_quantize_linear_operators() { return onnx_quantize_linear_rows; }
 
 } // namespace octet::model

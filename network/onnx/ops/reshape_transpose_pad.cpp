@@ -8,8 +8,8 @@
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/images.hpp"
 #include "network/onnx/shapes/shapes.hpp"
-#include "network/ops/moving.hpp"
-#include "network/ops/rearranging.hpp"
+#include "network/ops/element_map_step.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 
@@ -249,7 +249,7 @@ std::optional<image_padding> appended_zeros(const graph &g, const node &pad, con
     return image_padding{{pads.begin(), middle}, {middle, pads.end()}, channels};
 }
 
-constexpr row onnx_moving_rows[] = {
+constexpr row onnx_reshape_transpose_pad_rows[] = {
     row("Dropout", {1, 3}, lower_dropout, dropout_shape, rows::first_input)
         .use(aliased_or_persistent)
         .moved(code_move::both)
@@ -299,6 +299,6 @@ constexpr row onnx_moving_rows[] = {
 
 } // namespace
 
-operator_rows onnx_reshape_transpose_pad_operators() { return onnx_moving_rows; }
+operator_rows onnx_reshape_transpose_pad_operators() { return onnx_reshape_transpose_pad_rows; }
 
 } // namespace octet::model

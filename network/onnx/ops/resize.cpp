@@ -10,9 +10,9 @@
 
 #include "loops/resize.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
-#include "network/ops/rearranging.hpp"
+#include "network/ops/element_map_step.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 

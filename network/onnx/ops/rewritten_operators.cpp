@@ -30,7 +30,7 @@ bool rows_of_several_stay(const node_rows &o) {
 
 using namespace row_words;
 
-constexpr row onnx_replaced_rows[] = {
+constexpr row onnx_rewritten_operators_rows[] = {
     row("Attention", {3, 7}, nullptr, shape::attention, attention_keeps_rows)
         .in(domains::microsoft)
         .sizes(flow::rows),
@@ -61,6 +61,6 @@ constexpr row onnx_replaced_rows[] = {
 
 } // namespace
 
-operator_rows onnx_rewritten_operators() { return onnx_replaced_rows; }
+operator_rows onnx_rewritten_operators() { return onnx_rewritten_operators_rows; }
 
 } // namespace octet::model

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/element_map.hpp"
 #include "network/onnx/ops/operators.hpp"
-#include "network/ops/moving.hpp"
-#include "network/ops/rearranging.hpp"
+#include "network/ops/element_map_step.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/shapes/node_shapes.hpp"
 
@@ -65,7 +65,7 @@ void space_to_depth_shape(node_shapes &n) { n.set_output(n.input(0).type, image_
 
 using namespace row_words;
 
-constexpr row onnx_rearranging_rows[] = {
+constexpr row onnx_tile_space_to_depth_rows[] = {
     row("DepthToSpace", 1, lower_depth_to_space, depth_to_space_shape, rows::windows)
         .layouts(follows)
         .moved(code_move::down)
@@ -86,6 +86,6 @@ constexpr row onnx_rearranging_rows[] = {
 
 } // namespace
 
-operator_rows onnx_tile_space_to_depth_operators() { return onnx_rearranging_rows; }
+operator_rows onnx_tile_space_to_depth_operators() { return onnx_tile_space_to_depth_rows; }
 
 } // namespace octet::model

@@ -8,8 +8,8 @@
 #include "loops/top_k.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
-#include "network/ops/choosing.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
@@ -244,7 +244,7 @@ std::unique_ptr<step> lower_trilu(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row onnx_lines_rows[] = {
+constexpr row onnx_topk_cumsum_onehot_rows[] = {
     row("CumSum", 2, lower_cum_sum, shape::same, rows::never)
         .uses_integers(use::passes_on, use::computes)
         .arithmetic()
@@ -258,6 +258,6 @@ constexpr row onnx_lines_rows[] = {
 
 } // namespace
 
-operator_rows onnx_topk_cumsum_onehot_operators() { return onnx_lines_rows; }
+operator_rows onnx_topk_cumsum_onehot_operators() { return onnx_topk_cumsum_onehot_rows; }
 
 } // namespace octet::model

@@ -4,7 +4,7 @@
 
 #include "network/tflite/ops/groups.hpp"
 
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 #include "network/tflite/ops/operators.hpp"
 
 namespace octet::model {

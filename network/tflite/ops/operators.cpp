@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/ops/choosing.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
 
 namespace octet::model {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "network/graph/operator_facts.hpp"
 #include "network/ops/fused.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 
 namespace octet::model {
 

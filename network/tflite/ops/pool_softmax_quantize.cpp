@@ -123,7 +123,7 @@ std::unique_ptr<step> lower_dequantize(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row tflite_elementwise_rows[] = {
+constexpr row tflite_pool_softmax_quantize_rows[] = {
     row("AVERAGE_POOL_2D", 1, pooling<algorithm::pooling_avg_exclude_padding>, tflite_shape::pool_2d,
         rows::windows),
     row("DEQUANTIZE", 1, lower_dequantize, tflite_shape::same, rows::first_input),
@@ -134,6 +134,6 @@ constexpr row tflite_elementwise_rows[] = {
 
 } // namespace
 
-operator_rows tflite_pool_softmax_quantize_operators() { return tflite_elementwise_rows; }
+operator_rows tflite_pool_softmax_quantize_operators() { return tflite_pool_softmax_quantize_rows; }
 
 } // namespace octet::model

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/ops/choosing.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/operators.hpp"
@@ -232,7 +232,7 @@ std::optional<image_padding> appended_zeros(const graph &g, const node &pad, con
 
 using namespace row_words;
 
-constexpr row tflite_data_rows[] = {
+constexpr row tflite_reshape_transpose_pad_rows[] = {
     row("CONCATENATION", {1, any}, lower_concatenation, concatenation_shape, rows::concatenation)
         .known_numbers(known_parts),
     row("EXPAND_DIMS", 2, make_view, expand_dims_shape, expand_dims_keeps_rows).use(aliased_or_persistent),
@@ -251,6 +251,6 @@ constexpr row tflite_data_rows[] = {
 
 } // namespace
 
-operator_rows tflite_reshape_transpose_pad_operators() { return tflite_data_rows; }
+operator_rows tflite_reshape_transpose_pad_operators() { return tflite_reshape_transpose_pad_rows; }
 
 } // namespace octet::model

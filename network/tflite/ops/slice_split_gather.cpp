@@ -2,7 +2,7 @@
 // that say where they are: ARG_MAX, ARG_MIN.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/strided_slice.hpp"
-#include "network/ops/choosing.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
 #include "network/shapes/known_values.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/operators.hpp"
@@ -203,7 +203,7 @@ std::optional<known_values> known_strided_slice(const known_node &n) {
 
 using namespace row_words;
 
-constexpr row tflite_choices_rows[] = {
+constexpr row tflite_slice_split_gather_rows[] = {
     row("ARG_MAX", 2, arg_extreme_of<false>, arg_extreme_shape, rows::reduce),
     row("ARG_MIN", 2, arg_extreme_of<true>, arg_extreme_shape, rows::reduce),
     row("BROADCAST_TO", 2, make_expand, broadcast_to_shape, rows::expand)
@@ -221,6 +221,6 @@ constexpr row tflite_choices_rows[] = {
 
 } // namespace
 
-operator_rows tflite_slice_split_gather_operators() { return tflite_choices_rows; }
+operator_rows tflite_slice_split_gather_operators() { return tflite_slice_split_gather_rows; }
 
 } // namespace octet::model

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "network/graph/element_map.hpp"
-#include "network/ops/rearranging.hpp"
+#include "network/ops/element_map_step.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/operators.hpp"
 #include "network/tflite/shapes/shapes.hpp"
@@ -242,7 +242,7 @@ bool names_first_axis(const graph &g, const node &n) {
 
 using namespace row_words;
 
-constexpr row tflite_rearranging_rows[] = {
+constexpr row tflite_tile_space_to_batch_rows[] = {
     row("BATCH_TO_SPACE_ND", 3, lower_batch_to_space_nd, batch_to_space_nd_shape, rows::never),
     row("DEPTH_TO_SPACE", 1, lower_tflite_depth_to_space, tflite_depth_to_space_shape, rows::windows),
     row("MIRROR_PAD", 2, lower_mirror_pad, tflite_shape::pad, rows::tflite_pad),
@@ -255,6 +255,6 @@ constexpr row tflite_rearranging_rows[] = {
 
 } // namespace
 
-operator_rows tflite_tile_space_to_batch_operators() { return tflite_rearranging_rows; }
+operator_rows tflite_tile_space_to_batch_operators() { return tflite_tile_space_to_batch_rows; }
 
 } // namespace octet::model

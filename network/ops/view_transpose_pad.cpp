@@ -1,7 +1,7 @@
 // Copies are reorders with rule none, so codes move as they are; a view is no copy at all. What a padding fills in
 // is written once, when the network is made.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Loops that add up the offsets of a map.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/ops/rearranging.hpp"
+#include "network/ops/element_map_step.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,14 +8,14 @@
 
 #include "loops/parallel.hpp"
 #include "network/graph/index_walk.hpp"
-#include "network/ops/moving.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 
 namespace octet::model {
 namespace {
 
-class rearranging_step final : public loop_step {
+class element_map_step final : public loop_step {
 public:
-    rearranging_step(buffer src, buffer dst, element_map from, std::vector<std::uint8_t> fill)
+    element_map_step(buffer src, buffer dst, element_map from, std::vector<std::uint8_t> fill)
         : src_(std::move(src)), dst_(std::move(dst)), from_(std::move(from)), fill_(std::move(fill)) {
         if (from_.empty())
             from_ = {{0}};
@@ -108,7 +108,7 @@ placed_dims placed_input(const lowering &l) {
 std::unique_ptr<step> rearranged_as(const lowering &l, const buffer &dst, element_map from,
                                     std::vector<std::uint8_t> fill) {
     fill.resize(std::max(fill.size(), sizeof(float)));
-    return std::make_unique<rearranging_step>(l.input_buffer(0), dst, std::move(from), std::move(fill));
+    return std::make_unique<element_map_step>(l.input_buffer(0), dst, std::move(from), std::move(fill));
 }
 
 std::unique_ptr<step> rearranged(const lowering &l, element_map from, std::vector<std::uint8_t> fill) {

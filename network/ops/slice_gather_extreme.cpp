@@ -1,14 +1,14 @@
 // Slices, splits and gathers by copies with strides; the largest or smallest of a dimension by a loop.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/ops/choosing.hpp"
+#include "network/ops/slice_gather_extreme.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "loops/parallel.hpp"
 #include "network/ops/broadcast.hpp"
-#include "network/ops/moving.hpp"
-#include "network/ops/rearranging.hpp"
+#include "network/ops/element_map_step.hpp"
+#include "network/ops/view_transpose_pad.hpp"
 
 namespace octet::model {
 namespace {
