@@ -16,20 +16,11 @@ namespace octet::model::ort {
 
 attention_pattern::numbers attention_pattern::axes_of(node_id i) const {
     const tensor_id list = g_.input(i, 1);
-    if (!list)
-        return g_.attribute(i, "axes", numbers{});
-    if (!g_.is_constant(list) || g_.is_sized(list) || g_.type(list) != data_type::s32)
-        return {};
-    const auto values = values_of<std::int32_t>(g_.tensor_at(list));
-    return {values.begin(), values.end()};
+    return list ? given_integers(list) : g_.attribute(i, "axes", numbers{});
 }
 
-attention_pattern::numbers attention_pattern::shape_of(node_id reshape) const {
-    const tensor_id shape = g_.input(reshape, 1);
-    if (!shape || !g_.is_constant(shape) || g_.is_sized(shape) || g_.type(shape) != data_type::s32)
-        return {};
-    const auto values = values_of<std::int32_t>(g_.tensor_at(shape));
-    return {values.begin(), values.end()};
+attention_pattern::numbers attention_pattern::given_integers(tensor_id t) const {
+    return g_.is_sized(t) ? numbers() : g_.integers(t).value_or(numbers());
 }
 
 std::vector<node_id> attention_pattern::readers_of_elements(tensor_id t) const {

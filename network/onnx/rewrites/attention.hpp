@@ -26,8 +26,9 @@ protected:
     }
     /// Axes that an attribute lists, as up to operator set 12, or a constant.
     numbers axes_of(node_id i) const;
-    /// The constant that a Reshape asks for; none if a network computes it.
-    numbers shape_of(node_id reshape) const;
+    /// The integers of a constant; none if a network computes it.
+    numbers given_integers(tensor_id t) const;
+    numbers shape_of(node_id reshape) const { return given_integers(g_.input(reshape, 1)); }
     /// The nodes that read a tensor, but for those that ask for its shape.
     std::vector<node_id> readers_of_elements(tensor_id t) const;
     /// Whether the network asks for the shape of a tensor.

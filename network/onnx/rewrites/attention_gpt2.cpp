@@ -72,12 +72,9 @@ private:
     }
     /// A computed list of sizes, of which -2 stands for any.
     bool is_list(tensor_id t, const numbers &expected) const {
-        if (!g_.is_sized(t) || g_.type(t) != data_type::s32)
-            return false;
-        const auto values = values_of<std::int32_t>(g_.tensor_at(t));
-        return values.size() == expected.size() &&
-               std::equal(values.begin(), values.end(), expected.begin(),
-                          [](std::int32_t v, std::int64_t e) { return e == -2 ? v >= 0 : v == e; });
+        const auto values = g_.is_sized(t) ? g_.integers(t) : std::nullopt;
+        return values && std::equal(values->begin(), values->end(), expected.begin(), expected.end(),
+                                    [](std::int64_t v, std::int64_t e) { return e == -2 ? v >= 0 : v == e; });
     }
 
     /// Returns the output of a Split that is q, k or v, behind the nodes that move it to its heads; -1 if
@@ -152,10 +149,8 @@ private:
         const node_id i = g_.writer(t, op);
         return i && is_inner(i) ? &g_.at(i) : nullptr;
     }
-    bool is_number(const node &n, std::size_t input, std::int32_t value) const {
-        const tensor_id t = input_of(n, input);
-        return g_.is_constant(t) && !g_.is_sized(t) && g_.type(t) == data_type::s32 &&
-               values_of<std::int32_t>(g_.tensor_at(t)) == std::vector<std::int32_t>{value};
+    bool is_number(const node &n, std::size_t input, std::int64_t value) const {
+        return given_integers(input_of(n, input)) == numbers{value};
     }
 
     /// Rows, then columns up to a computed end, of a square that is a triangle of ones, or has nothing else.

@@ -90,9 +90,9 @@ private:
             output_ = reader(reader(joining_, "Reshape"), "Gemm");
             const node_id behind = reader(output_, "Reshape");
             is_between_views_ = true;
-            return is_inner(output_) && is_inner(behind) && is_plain_gemm();
+            return is_inner(output_) && is_inner(behind) && adds_row_to_square_product();
         }
-        return is_inner(output_) && is_plain_gemm() && g_.is_known(g_.output(joining_)) &&
+        return is_inner(output_) && adds_row_to_square_product() && g_.is_known(g_.output(joining_)) &&
                g_.rank(g_.output(joining_)) >= 2;
     }
     tensor_id other_of_sum() const { return g_.other(sum_, g_.output(output_)); }
@@ -100,7 +100,7 @@ private:
         return g_.is_float_constant(t) && g_.dims(t) == memory::dims{width_, width_};
     }
     bool is_row(tensor_id t) const { return g_.is_float_constant(t) && g_.dims(t) == memory::dims{width_}; }
-    bool is_plain_gemm() const {
+    bool adds_row_to_square_product() const {
         constexpr float tolerance = 1e-6f;
         return std::abs(g_.attribute(output_, "alpha", 1.f) - 1.f) <= tolerance &&
                std::abs(g_.attribute(output_, "beta", 1.f) - 1.f) <= tolerance &&
@@ -109,10 +109,7 @@ private:
                is_row(g_.input(output_, 2));
     }
 
-    tensor_id shape(const memory::dims &dims) {
-        const std::vector<std::int32_t> sizes(dims.begin(), dims.end());
-        return g_.add_constant("shape", data_type::s32, {static_cast<dim_t>(sizes.size())}, bytes_of(sizes));
-    }
+    tensor_id shape(const memory::dims &dims) { return g_.add_integers("shape", dims); }
 
     void write() {
         const tensor_id projections = g_.output(product_), joined = g_.output(joining_);

@@ -28,7 +28,7 @@ public:
             return;
         const tensor_id ids = g_.input(words, 1), segments = g_.input(second, 1), added = g_.input(inner, 1);
         if (!is_table(g_.input(second, 0), g_.last_size(g_.input(words, 0))) || !are_ids(segments) ||
-            !are_alike(ids, segments))
+            !have_equal_or_open_sizes(ids, segments))
             return;
         const node_id other = gather(inner, 1);
         const tensor_id positions = g_.is_constant(added) ? repeated_rows(added, ids)
@@ -55,7 +55,8 @@ private:
         return g_.is_float(t) && g_.rank(t) == 2 && width > 0 && g_.has_size(t, 1, width);
     }
     bool are_ids(tensor_id t) const { return g_.rank(t) == 2 && g_.type(t) == data_type::s32; }
-    bool are_alike(tensor_id a, tensor_id b) const {
+    /// Whether each size is equal in the file, or open in both tensors.
+    bool have_equal_or_open_sizes(tensor_id a, tensor_id b) const {
         for (std::size_t d = 0; d < 2; d++)
             if (g_.is_known(a, d) != g_.is_known(b, d) || g_.size(a, d) != g_.size(b, d))
                 return false;
@@ -71,10 +72,6 @@ private:
         const node *cast = counting(t, "Cast");
         return cast ? input_of(*cast, 0) : t;
     }
-    bool is_number(tensor_id t, std::int32_t value) const {
-        return t && g_.is_constant(t) && g_.type(t) == data_type::s32 &&
-               values_of<std::int32_t>(g_.tensor_at(t)) == std::vector<std::int32_t>{value};
-    }
 
     /// Whether a network counts positions up to the length of the ids as exporters write it: a Range, or the
     /// places of ones.
@@ -86,7 +83,7 @@ private:
             return false;
         tensor_id length;
         if (const node *range = counting(input_of(*alone, 0), "Range")) {
-            if (!is_number(input_of(*range, 0), 0) || !is_number(input_of(*range, 2), 1))
+            if (!g_.is_integer(input_of(*range, 0), 0) || !g_.is_integer(input_of(*range, 2), 1))
                 return false;
             length = behind_cast(input_of(*range, 1));
         } else {
@@ -99,7 +96,7 @@ private:
         }
         const node *gather = counting(length, "Gather", most_of_length),
                    *shape = gather ? counting(input_of(*gather, 0), "Shape", most_of_shape) : nullptr;
-        if (!shape || input_of(*shape, 0) != ids || !is_number(input_of(*gather, 1), 1))
+        if (!shape || input_of(*shape, 0) != ids || !g_.is_integer(input_of(*gather, 1), 1))
             return false;
         if (g_.sizes_of(length)->readers == 1) {
             const node *all = counting(input_of(*expand, 1), "Shape", most_of_shape);
@@ -121,17 +118,14 @@ private:
     /// The table of positions, if its indices are 0, 1, 2 ... in each row of the batch.
     tensor_id positions_of(node_id rows, tensor_id ids) const {
         const tensor_id indices = g_.input(rows, 1);
-        if (!are_ids(ids) || !g_.is_constant(indices) || g_.type(indices) != data_type::s32 ||
-            (!g_.is_known(ids) && !g_.is_sized(indices)))
+        const auto values = are_ids(ids) ? g_.integers(indices) : std::nullopt;
+        if (!values || !(g_.is_sized(indices) ? are_counted(indices, ids) : g_.is_known(ids)))
             return {};
-        if (g_.is_sized(indices) && !are_counted(indices, ids))
-            return {};
-        const auto values = values_of<std::int32_t>(g_.tensor_at(indices));
         const dim_t length = g_.size(ids, 1);
-        if (static_cast<dim_t>(values.size()) != element_count(g_.dims(ids)))
+        if (static_cast<dim_t>(values->size()) != element_count(g_.dims(ids)))
             return {};
-        for (std::size_t i = 0; i < values.size(); i++)
-            if (values[i] != static_cast<dim_t>(i) % length)
+        for (std::size_t i = 0; i < values->size(); i++)
+            if ((*values)[i] != static_cast<dim_t>(i) % length)
                 return {};
         return g_.input(rows, 0);
     }

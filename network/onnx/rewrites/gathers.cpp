@@ -18,9 +18,9 @@ struct taken_range {
 
 /// A constant integer without dimensions, or of one.
 std::optional<std::int64_t> number_of(const ort_graph &g, tensor_id t) {
-    if (!g.is_constant(t) || g.type(t) != data_type::s32 || g.rank(t) > 1 || element_count(g.dims(t)) != 1)
-        return {};
-    return values_of<std::int32_t>(g.tensor_at(t)).at(0);
+    const auto integers = g.integers(t);
+    return integers && integers->size() == 1 && g.rank(t) <= 1 ? std::optional(integers->front())
+                                                               : std::nullopt;
 }
 
 /// The one dimension that a Gather or Slice takes a part of.
@@ -52,31 +52,27 @@ std::optional<taken_range> range_of(const ort_graph &g, node_id i, std::int64_t 
     return begin < end ? std::optional<taken_range>({i, begin, end, false}) : std::nullopt;
 }
 
-tensor_id add_integers(ort_graph &g, const char *name, const std::vector<std::int32_t> &values) {
-    return g.add_constant(name, data_type::s32, {static_cast<dim_t>(values.size())}, bytes_of(values));
-}
-
 void write_split(ort_graph &g, tensor_id x, std::size_t dim, const std::vector<taken_range> &ranges) {
     node_id first = ranges.front().node; // where the source is there, and nothing has been read
     for (const taken_range &r : ranges)
         first = std::min(first, r.node);
-    std::vector<std::int32_t> sizes;
+    memory::dims sizes;
     node split{"Split", {x}, {}, {{"axis", static_cast<std::int64_t>(dim)}}};
     std::vector<node> squeezed;
     for (const taken_range &r : ranges) {
-        sizes.push_back(static_cast<std::int32_t>(r.end - r.begin));
+        sizes.push_back(r.end - r.begin);
         tensor_id part = g.output(r.node);
         if (r.drops_dimension) {
             memory::dims dims = g.dims(x);
             dims[dim] = 1;
             const tensor_id whole = g.add_like(x, dims);
             squeezed.push_back(
-                {"Squeeze", {whole, add_integers(g, "axes", {static_cast<std::int32_t>(dim)})}, {part}, {}});
+                {"Squeeze", {whole, g.add_integers("axes", {static_cast<dim_t>(dim)})}, {part}, {}});
             part = whole;
         }
         split.outputs.push_back(part);
     }
-    split.inputs.push_back(add_integers(g, "sizes", sizes));
+    split.inputs.push_back(g.add_integers("sizes", sizes));
     for (const taken_range &r : ranges)
         g.remove(r.node);
     g.insert_before(first, std::move(split));

@@ -50,20 +50,6 @@ memory::dims raised(const memory::dims &dims, std::size_t count) {
     return result;
 }
 
-std::optional<order> integers_of(const ort_graph &g, tensor_id t) {
-    if (!t || !g.is_constant(t) || g.type(t) != data_type::s32)
-        return {};
-    const auto values = values_of<std::int32_t>(g.tensor_at(t));
-    return order(values.begin(), values.end());
-}
-
-tensor_id add_integers(ort_graph &g, const char *name, const order &values) {
-    std::vector<std::int32_t> narrow;
-    for (const std::int64_t v : values)
-        narrow.push_back(static_cast<std::int32_t>(v));
-    return g.add_constant(name, data_type::s32, {static_cast<dim_t>(values.size())}, bytes_of(narrow));
-}
-
 /// Axes counted from the front, each once.
 std::optional<order> counted(order axes, std::size_t rank) {
     const auto r = static_cast<std::int64_t>(rank);
@@ -73,7 +59,7 @@ std::optional<order> counted(order axes, std::size_t rank) {
     return axes;
 }
 
-void drop_unread(ort_graph &g, node_id i) {
+void remove_if_unread(ort_graph &g, node_id i) {
     if (i && !g.is_removed(i) && g.consumers(g.output(i)).empty())
         g.remove(i);
 }
@@ -195,7 +181,7 @@ bool moved_node::pass_gather() {
 std::optional<order> moved_node::axes(std::size_t rank) const {
     if (!g_.input(i_, 1))
         return counted(g_.attribute(i_, "axes", order{}), rank);
-    const auto given = integers_of(g_, g_.input(i_, 1));
+    const auto given = g_.integers(g_.input(i_, 1));
     return given ? counted(*given, rank) : std::nullopt;
 }
 
@@ -203,7 +189,7 @@ void moved_node::set_axes(const order &axes) {
     if (!g_.input(i_, 1))
         g_.set_attribute(i_, "axes", axes);
     else
-        g_.set_input(i_, 1, add_integers(g_, "axes", axes));
+        g_.set_input(i_, 1, g_.add_integers("axes", axes));
 }
 
 bool moved_node::pass_reduction() {
@@ -236,7 +222,7 @@ bool moved_node::pass_transpose(const order &own) {
         return true;
     }
     g_.become(i_, node{"Transpose", {g_.input(transpose_, 0)}, {}, {{"perm", composed(p_, own)}}});
-    drop_unread(g_, transpose_);
+    remove_if_unread(g_, transpose_);
     return true;
 }
 
@@ -293,9 +279,9 @@ bool moved_node::pass_split() {
     }
     g_.set_input(i_, 0, x);
     if (shape)
-        g_.set_input(i_, 1, add_integers(g_, "shape", split));
+        g_.set_input(i_, 1, g_.add_integers("shape", split));
     transpose_outputs(moved);
-    drop_unread(g_, transpose_);
+    remove_if_unread(g_, transpose_);
     return true;
 }
 
@@ -324,10 +310,10 @@ bool moved_node::pass_unsqueeze() {
 
 bool moved_node::pass_slice() {
     const bool has_inputs = g_.input(i_, 1).has_value();
-    const auto starts = has_inputs ? integers_of(g_, g_.input(i_, 1)) : g_.attribute(i_, "starts", order{});
+    const auto starts = has_inputs ? g_.integers(g_.input(i_, 1)) : g_.attribute(i_, "starts", order{});
     std::optional<order> given;
     if (has_inputs ? g_.input(i_, 3) : g_.at(i_).attributes.count("axes") != 0) {
-        given = has_inputs ? integers_of(g_, g_.input(i_, 3)) : g_.attribute(i_, "axes", order{});
+        given = has_inputs ? g_.integers(g_.input(i_, 3)) : g_.attribute(i_, "axes", order{});
     } else if (starts) {
         given.emplace(starts->size());
         std::iota(given->begin(), given->end(), 0);
@@ -338,7 +324,7 @@ bool moved_node::pass_slice() {
     for (std::int64_t &a : *given)
         a = p_[static_cast<std::size_t>(a)];
     if (has_inputs)
-        g_.set_input(i_, 3, add_integers(g_, "axes", *given));
+        g_.set_input(i_, 3, g_.add_integers("axes", *given));
     else
         g_.set_attribute(i_, "axes", *given);
     if (const auto places = marks_of(g_.at(i_)).slice; places && places->begin.size() == p_.size())
@@ -351,7 +337,7 @@ bool moved_node::pass_slice() {
 bool moved_node::pass_numbers(std::size_t input, std::size_t groups) {
     const tensor_id t = g_.input(i_, input);
     const bool is_pad = g_.at(i_).attributes.count("pads") != 0; // which shape inference has written
-    const auto given = is_pad ? g_.attribute(i_, "pads", order{}) : integers_of(g_, t);
+    const auto given = is_pad ? g_.attribute(i_, "pads", order{}) : g_.integers(t);
     if (!given || given->size() != groups * p_.size())
         return false;
     order moved;
@@ -359,7 +345,7 @@ bool moved_node::pass_numbers(std::size_t input, std::size_t groups) {
         for (const std::int64_t d : back_)
             moved.push_back((*given)[group * p_.size() + static_cast<std::size_t>(d)]);
     if (t)
-        g_.set_input(i_, input, add_integers(g_, "numbers", moved));
+        g_.set_input(i_, input, g_.add_integers("numbers", moved));
     if (is_pad)
         g_.set_attribute(i_, "pads", moved);
     transpose_input(i_, 0, back_);
@@ -411,13 +397,13 @@ void moved_node::transpose_input(node_id i, std::size_t k, const order &p) {
             read_other_codes(g_, dq, i, k, g_.input(before, 0), axis());
         else
             g_.set_input(i, k, g_.input(before, 0));
-        return drop_unread(g_, before);
+        return remove_if_unread(g_, before);
     }
     const tensor_id moved = g_.add_like(t, permuted(g_.dims(t), p));
     if (before && !is_own && first.size() == p.size()) {
         g_.insert_before(i, {"Transpose", {g_.input(before, 0)}, {moved}, {{"perm", composed(first, p)}}});
         g_.set_input(i, k, moved);
-        return drop_unread(g_, before);
+        return remove_if_unread(g_, before);
     }
     for (const node_id r : g_.consumers(t))
         if (r != i && g_.is(r, "Transpose") && order_of(g_, r) == p)
@@ -459,7 +445,7 @@ void moved_node::raise_input(std::size_t k, std::size_t count) {
     if (g_.get_graph().opset < axes_input_opset)
         n.attributes["axes"] = axes;
     else
-        n.inputs.push_back(add_integers(g_, "axes", axes));
+        n.inputs.push_back(g_.add_integers("axes", axes));
     const node_id i = g_.insert_before(i_, std::move(n)), before = g_.writer(t, "Transpose");
     g_.set_input(i_, k, up);
     if (const order p = !before ? order{} : order_of(g_, before); !p.empty())
@@ -483,7 +469,7 @@ void moved_node::cancel(node_id last) {
     } else {
         g_.become(last, "Identity", {x});
     }
-    drop_unread(g_, transpose_);
+    remove_if_unread(g_, transpose_);
 }
 
 } // namespace octet::model::ort

@@ -21,10 +21,10 @@ tensor_id mean_of_rows(const ort_graph &g, node_id mean) {
     const auto rank = static_cast<std::int64_t>(g.rank(x));
     std::vector<std::int64_t> axes = g.attribute(mean, "axes", std::vector<std::int64_t>{});
     if (const tensor_id given = g.input(mean, 1); given) {
-        if (!g.is_constant(given) || g.type(given) != data_type::s32)
+        const auto integers = g.integers(given);
+        if (!integers)
             return {};
-        const auto values = values_of<std::int32_t>(g.tensor_at(given));
-        axes.assign(values.begin(), values.end());
+        axes = *integers;
     }
     return axes.size() == 1 && (axes[0] == -1 || (axes[0] == rank - 1 && rank > 1)) ? x : tensor_id();
 }
@@ -120,19 +120,12 @@ void fuse_layer_norm_at_level2(ort_graph &g) {
 
 namespace {
 
-/// A constant of one element of any type.
-bool is_two(const ort_graph &g, tensor_id t) {
-    if (!g.is_constant(t) || element_count(g.dims(t)) != 1)
-        return false;
-    return g.is_float(t) ? g.number(t) == 2.f
-                         : g.type(t) == data_type::s32 && values_of<std::int32_t>(g.tensor_at(t)).at(0) == 2;
-}
-
 /// x / sqrt(mean of squares + epsilon) * scale. An epsilon that is no constant of one element is not looked at.
 void form_simplified_layer_norm(ort_graph &g, node_id power) {
     const tensor_id x = g.input(power, 0);
     const node_id mean = g.reader(g.output(power), "ReduceMean");
-    if (!is_two(g, g.input(power, 1)) || !mean_of_rows(g, mean))
+    const tensor_id exponent = g.input(power, 1);
+    if (!(g.number(exponent) == 2.f || g.is_integer(exponent, 2)) || !mean_of_rows(g, mean))
         return;
     root_of_sum r = root_behind(g, g.output(mean));
     const node_id quotient = g.reader(g.output(r.root), "Div");
@@ -163,15 +156,6 @@ namespace {
 
 constexpr std::size_t skip_rank = 3;
 
-bool are_alike(const ort_graph &g, tensor_id a, tensor_id b) {
-    if (!g.is_float(a) || !g.is_float(b) || g.rank(a) != skip_rank || g.rank(b) != skip_rank)
-        return false;
-    for (std::size_t d = 0; d < skip_rank; d++)
-        if (!g.are_equal(a, d, b, d))
-            return false;
-    return true;
-}
-
 /// A sum with one reader of three dimensions and, behind, a constant row: that row.
 tensor_id bias_in(const ort_graph &g, tensor_id t) {
     const node_id sum = g.writer(t, "Add");
@@ -189,12 +173,13 @@ void form_skip_layer_norm(ort_graph &g, node_id norm) {
     const node_id sum = g.writer(g.input(norm, 0), "Add");
     if (!sum || g.only_consumer(g.output(sum)) != norm)
         return;
-    if (!are_alike(g, g.input(sum, 0), g.input(sum, 1)))
+    const tensor_id a = g.input(sum, 0), b = g.input(sum, 1);
+    if (!g.is_float(a) || !g.is_float(b) || g.rank(a) != skip_rank || !g.have_equal_sizes(a, b))
         return;
     const tensor_id scale = g.input(norm, 1), shift = g.input(norm, 2);
     if (!scale || g.dims(scale) != memory::dims{g.last_size(g.output(sum))} || (shift && g.rank(shift) != 1))
         return;
-    node n{"SkipLayerNormalization", {g.input(sum, 0), g.input(sum, 1), scale, g.input(norm, 2)}, {}, {}};
+    node n{"SkipLayerNormalization", {a, b, scale, shift}, {}, {}};
     n.attributes["epsilon"] = g.attribute(norm, "epsilon", default_epsilon);
     for (std::size_t k = 0; k < 2; k++)
         if (const tensor_id row = bias_in(g, input_of(n, k))) {

@@ -160,11 +160,10 @@ private:
         if (is_place_of_extreme(n))
             axes = {attribute_or<std::int64_t>(n, "axis", 0)};
         if (const tensor_id given = input_of(n, 1); given) {
-            const tensor &t = tensor_at(g_, given);
-            if (!t.is_constant || t.is_variable || t.type != data_type::s32)
+            const auto integers = fixed_integers(given);
+            if (!integers)
                 return lose(y);
-            const auto values = values_of<std::int32_t>(t);
-            axes.assign(values.begin(), values.end());
+            axes = *integers;
         }
         std::vector<bool> is_reduced(x.size(), axes.empty());
         for (const std::int64_t axis : axes) {
@@ -255,16 +254,20 @@ private:
         }
     }
 
+    /// The integers of a constant to which whoever runs the network can give no other value.
+    std::optional<memory::dims> fixed_integers(tensor_id t) const {
+        return t && !tensor_at(g_, t).is_variable ? constant_integers(g_, t) : std::nullopt;
+    }
+
     /// Sizes that a constant names are known, but for 1, which is the source's dimension.
     void expand(const node &n, tensor_id y) {
         const tensor_id x = input_of(n, 0), shape = input_of(n, 1);
         const symbols result = all_[y];
-        if (!shape || !tensor_at(g_, shape).is_constant || tensor_at(g_, shape).is_variable ||
-            tensor_at(g_, shape).type != data_type::s32 || sized_.tensors.count(shape) != 0)
+        const auto sizes = fixed_integers(shape);
+        if (!sizes || sized_.tensors.count(shape) != 0)
             return element_wise(n, n.inputs.size(), y);
-        const auto sizes = values_of<std::int32_t>(tensor_at(g_, shape));
         for (std::size_t from_end = 1; from_end <= result.size(); from_end++) {
-            const bool is_kept = from_end > sizes.size() || sizes[sizes.size() - from_end] == 1;
+            const bool is_kept = from_end > sizes->size() || (*sizes)[sizes->size() - from_end] == 1;
             const symbols source = all_[x];
             result[result.size() - from_end] =
                 is_kept && from_end <= source.size() ? source[source.size() - from_end] : known;
@@ -289,13 +292,13 @@ private:
     void reshape(const node &n, tensor_id y) {
         const tensor_id x = input_of(n, 0), shape = input_of(n, 1);
         const symbols result = all_[y];
-        if (!shape || !tensor_at(g_, shape).is_constant || tensor_at(g_, shape).is_variable ||
-            tensor_at(g_, shape).type != data_type::s32 || is_open(shape))
+        const auto integers = fixed_integers(shape);
+        if (!integers || is_open(shape))
             return lose(y);
         constexpr std::int64_t first_opset_with_values = 14;
         if (is_of_open_sizes(shape))
             return g_.opset < first_opset_with_values ? lose_rank(y) : lose(y);
-        const auto sizes = values_of<std::int32_t>(tensor_at(g_, shape));
+        const memory::dims &sizes = *integers;
         if (sizes.size() != result.size())
             return lose(y);
         std::vector<int> kept_sources = all_[x].list();

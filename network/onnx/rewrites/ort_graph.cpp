@@ -95,6 +95,17 @@ node_id ort_graph::only_node_reading(tensor_id t) const {
     return reader;
 }
 
+node_id ort_graph::only_edge(tensor_id t) const {
+    node_id reader;
+    for (const node_id i : consumers(t)) {
+        if (i && reader)
+            return {};
+        if (i)
+            reader = i;
+    }
+    return reader;
+}
+
 bool ort_graph::is_graph_output(tensor_id t) const {
     const std::vector<node_id> &readers = consumers(t);
     return std::find(readers.begin(), readers.end(), node_id()) != readers.end();
@@ -137,6 +148,13 @@ std::size_t ort_graph::readers_of_constant(tensor_id t) {
 bool ort_graph::are_equal(tensor_id a, std::size_t a_dim, tensor_id b, std::size_t b_dim) const {
     const int of_a = symbol(a, a_dim), of_b = symbol(b, b_dim);
     return of_a == of_b && of_a >= 0 && size(a, a_dim) == size(b, b_dim);
+}
+
+bool ort_graph::have_equal_sizes(tensor_id a, tensor_id b) const {
+    for (std::size_t d = 0; d < rank(a); d++)
+        if (!are_equal(a, d, b, d))
+            return false;
+    return rank(a) == rank(b);
 }
 
 bool ort_graph::is_known(tensor_id t) const {
@@ -214,6 +232,11 @@ tensor_id ort_graph::add_constant(const std::string &name, data_type type, const
 tensor_id ort_graph::add_floats(const std::string &name, const memory::dims &dims,
                                 const std::vector<float> &values) {
     return add_constant(name, data_type::f32, dims, bytes_of(values));
+}
+
+tensor_id ort_graph::add_integers(const std::string &name, const memory::dims &values) {
+    const std::vector<std::int32_t> stored(values.begin(), values.end());
+    return add_constant(name, data_type::s32, {static_cast<dim_t>(stored.size())}, bytes_of(stored));
 }
 
 tensor_id ort_graph::add_like(tensor_id t) { return add_like(t, dims(t)); }

@@ -120,6 +120,9 @@ public:
     node_id reader(tensor_id t, std::string_view op) const;
     /// The only node that reads a tensor, which may be an output of the network, too.
     node_id only_node_reading(tensor_id t) const;
+    /// The node at the only edge from a tensor to nodes; one that reads it twice has two. That the network
+    /// gives it out does not count.
+    node_id only_edge(tensor_id t) const;
     bool is_graph_output(tensor_id t) const;
     /// Whether it is an output of the network, and no node reads it.
     bool is_output_alone(tensor_id t) const { return is_graph_output(t) && consumers(t).size() == 1; }
@@ -151,6 +154,13 @@ public:
     /// Whether a scalar is a value, nearly.
     bool is_value(tensor_id t, double value) const;
 
+    /// The elements of a constant of integers; nothing for any other tensor, or none.
+    std::optional<memory::dims> integers(tensor_id t) const {
+        return is_constant(t) ? constant_integers(get_graph(), t) : std::nullopt;
+    }
+    /// Whether a constant is this one integer, of any number of dimensions.
+    bool is_integer(tensor_id t, std::int64_t value) const { return integers(t) == memory::dims{value}; }
+
     /// Whether a pass has computed a constant. ONNX Runtime does not look for others that are equal to it.
     bool is_folded(tensor_id t) const { return folded_ && folded_->count(t) != 0; }
     /// Returns how many nodes read a constant or another one of equal value and rank, if it has one float and
@@ -160,6 +170,8 @@ public:
 
     /// Whether two dimensions are known to be equal: both sizes are in the file, or both are open and of one name.
     bool are_equal(tensor_id a, std::size_t a_dim, tensor_id b, std::size_t b_dim) const;
+    /// Whether that holds for all dimensions of two tensors of one rank.
+    bool have_equal_sizes(tensor_id a, tensor_id b) const;
     bool is_known(tensor_id t, std::size_t dim) const { return symbol(t, dim) == 0; }
     bool is_known(tensor_id t) const;
     bool has_size(tensor_id t, std::size_t dim, dim_t size) const {
@@ -213,6 +225,8 @@ public:
     tensor_id add_constant(const std::string &name, data_type type, const memory::dims &dims,
                            std::vector<std::uint8_t> data);
     tensor_id add_floats(const std::string &name, const memory::dims &dims, const std::vector<float> &values);
+    /// A list of integers.
+    tensor_id add_integers(const std::string &name, const memory::dims &values);
     /// A computed tensor like another one.
     tensor_id add_like(tensor_id t);
     tensor_id add_like(tensor_id t, const memory::dims &dims);

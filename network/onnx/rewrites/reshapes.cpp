@@ -9,22 +9,11 @@
 namespace octet::model::ort {
 namespace {
 
-tensor_id add_shape(ort_graph &g, const std::vector<std::int32_t> &sizes) {
-    return g.add_constant("shape", data_type::s32, {static_cast<dim_t>(sizes.size())}, bytes_of(sizes));
-}
-
 bool keeps_zeros(const ort_graph &g, node_id reshape) {
     return g.attribute<std::int64_t>(reshape, "allowzero", 0) != 0;
 }
 
 // ---- Computed sizes
-
-bool are_alike(const ort_graph &g, tensor_id a, tensor_id b) {
-    for (std::size_t d = 0; d < g.rank(a); d++)
-        if (!g.are_equal(a, d, b, d))
-            return false;
-    return g.rank(a) == g.rank(b) && g.rank(a) > 0;
-}
 
 /// A square product of a tensor, and a row.
 bool is_linear(const ort_graph &g, tensor_id source, tensor_id root) {
@@ -41,7 +30,8 @@ bool is_linear(const ort_graph &g, tensor_id source, tensor_id root) {
 /// Whether a size of `source` is, for all that is known, that of what is reshaped.
 bool is_size_of(const ort_graph &g, tensor_id source, tensor_id root, std::size_t dim) {
     const node_id pool = g.writer(root, "GlobalAveragePool");
-    return source == root || (dim == 0 && pool && g.input(pool, 0) == source) || are_alike(g, source, root) ||
+    return source == root || (dim == 0 && pool && g.input(pool, 0) == source) ||
+           (g.rank(root) > 0 && g.have_equal_sizes(source, root)) ||
            (dim < g.rank(source) && dim < g.rank(root) && g.are_equal(source, dim, root, dim)) ||
            is_linear(g, source, root);
 }
@@ -51,7 +41,7 @@ void copy_sizes(ort_graph &g, node_id reshape) {
     if (!list || !g.is_of_open_sizes(g.input(reshape, 1)) || list->entries.empty() || list->readers != 1 ||
         keeps_zeros(g, reshape))
         return;
-    std::vector<std::int32_t> sizes;
+    memory::dims sizes;
     for (const size_entry &e : list->entries)
         if (e.constant)
             sizes.push_back(*e.constant);
@@ -60,7 +50,7 @@ void copy_sizes(ort_graph &g, node_id reshape) {
         else
             sizes.push_back(-1);
     if (std::count(sizes.begin(), sizes.end(), -1) <= 1)
-        g.set_input(reshape, 1, add_shape(g, sizes));
+        g.set_input(reshape, 1, g.add_integers("shape", sizes));
 }
 
 // ---- Views one after the other
@@ -84,8 +74,8 @@ void join_views(ort_graph &g, node_id first) {
     }
     if (last == first)
         return;
-    const memory::dims &dims = g.dims(g.output(last));
-    g.become(last, "Reshape", {g.input(first, 0), add_shape(g, {dims.begin(), dims.end()})});
+    const tensor_id shape = g.add_integers("shape", g.dims(g.output(last)));
+    g.become(last, "Reshape", {g.input(first, 0), shape});
     g.remove(first);
 }
 

@@ -18,10 +18,8 @@ namespace {
 bool are_all(const ort_graph &g, tensor_id t, std::int32_t value) {
     if (!t)
         return true;
-    if (!g.is_constant(t) || g.type(t) != data_type::s32)
-        return false;
-    const auto all = values_of<std::int32_t>(g.tensor_at(t));
-    return all_of(all, [&](std::int32_t v) { return v == value; });
+    const auto all = g.integers(t);
+    return all && all_of(*all, [&](std::int64_t v) { return v == value; });
 }
 
 /// A constant of one value and no more dimensions than the other operand: adding 0, multiplying by 1.
@@ -31,9 +29,8 @@ void eliminate_noop(ort_graph &g, node_id i) {
         const tensor_id c = g.input(i, k), x = g.input(i, 1 - k);
         if (!c || !x)
             return;
-        const bool is_neutral = g.is_float(c)
-                                    ? g.number(c) == (is_sum ? 0.f : 1.f)
-                                    : element_count(g.dims(c)) == 1 && are_all(g, c, is_sum ? 0 : 1);
+        const bool is_neutral =
+            g.is_float(c) ? g.number(c) == (is_sum ? 0.f : 1.f) : g.is_integer(c, is_sum ? 0 : 1);
         if (is_neutral && g.type(x) == g.type(c) && g.has_rank(x) && g.rank(c) <= g.rank(x)) {
             g.drop(i, x);
             return;
@@ -58,15 +55,16 @@ bool takes_all(const ort_graph &g, node_id i) {
 /// An Expand to dimensions that the source is known to have, or to 1.
 bool expands_nothing(const ort_graph &g, node_id i) {
     const tensor_id x = g.input(i, 0), shape = g.input(i, 1);
-    if (!shape || !g.is_constant(shape) || g.type(shape) != data_type::s32 || g.is_sized(shape))
+    const auto wanted = g.is_sized(shape) ? std::nullopt : g.integers(shape);
+    if (!wanted)
         return g.dims(x) == g.dims(g.output(i)) && g.is_known(x);
-    const auto wanted = values_of<std::int32_t>(g.tensor_at(shape));
-    for (std::size_t d = 0; d < wanted.size(); d++) {
-        const std::size_t from_end = wanted.size() - d;
-        if (wanted[d] != 1 && (from_end > g.rank(x) || !g.has_size(x, g.rank(x) - from_end, wanted[d])))
+    for (std::size_t d = 0; d < wanted->size(); d++) {
+        const std::size_t from_end = wanted->size() - d;
+        const dim_t size = (*wanted)[d];
+        if (size != 1 && (from_end > g.rank(x) || !g.has_size(x, g.rank(x) - from_end, size)))
             return false;
     }
-    return wanted.size() <= g.rank(x);
+    return wanted->size() <= g.rank(x);
 }
 
 bool does_nothing(const ort_graph &g, node_id i) {

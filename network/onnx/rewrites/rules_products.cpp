@@ -187,10 +187,10 @@ void fuse_pad(ort_graph &g, node_id i) {
         return;
     std::vector<std::int64_t> added = g.attribute(i, "pads", std::vector<std::int64_t>{});
     if (const tensor_id given = g.input(i, 1); given) {
-        if (!g.is_constant(given) || g.type(given) != data_type::s32)
+        const auto integers = g.integers(given);
+        if (!integers)
             return;
-        const auto values = values_of<std::int32_t>(g.tensor_at(given));
-        added.assign(values.begin(), values.end());
+        added = *integers;
     }
     std::vector<std::int64_t> pads = g.attribute(window, "pads", std::vector<std::int64_t>(2 * rank - 4, 0));
     if (added.size() != 2 * rank || pads.size() != 2 * rank - 4 ||

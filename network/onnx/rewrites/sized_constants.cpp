@@ -164,25 +164,14 @@ private:
         const node *const n = any_writer(t);
         return n && n->op == op ? n : nullptr;
     }
-    /// Integers of a constant.
-    std::vector<std::int32_t> integers(tensor_id t) const {
-        if (!t || !tensor_at(g_, t).is_constant || tensor_at(g_, t).type != data_type::s32)
-            return {};
-        return values_of<std::int32_t>(tensor_at(g_, t));
-    }
-
     /// None where something is no list of integers.
     std::vector<size_entry> entries_of(const node &concat) const {
         std::vector<size_entry> entries;
         for (const tensor_id t : inputs_of(concat)) {
-            if (!t)
-                return {};
-            if (tensor_at(g_, t).is_constant) {
-                if (tensor_at(g_, t).type != data_type::s32)
-                    return {};
-                for (const std::int32_t v : integers(t))
+            if (const auto integers = constant_integers(g_, t); integers)
+                for (const std::int64_t v : *integers)
                     entries.push_back({{}, 0, v});
-            } else if (element_count(tensor_at(g_, t).dims) == 1)
+            else if (t && !tensor_at(g_, t).is_constant && element_count(tensor_at(g_, t).dims) == 1)
                 entries.push_back(dimension(t));
             else
                 return {};
@@ -194,8 +183,8 @@ private:
         constexpr std::int64_t as_s64 = 7;
         for (const node *n = nullptr; (n = any_writer(t)) != nullptr;) {
             const tensor_ids in = inputs_of(*n);
-            const auto is = [&](std::size_t k, std::int32_t value) {
-                return k < in.size() && integers(in[k]) == std::vector<std::int32_t>{value};
+            const auto is = [&](std::size_t k, std::int64_t value) {
+                return k < in.size() && constant_integers(g_, in[k]) == memory::dims{value};
             };
             const bool is_sum = n->op == "Add", is_product = n->op == "Mul";
             if (n->op == "Identity" ||
@@ -216,11 +205,10 @@ private:
         const node *const alone = writer(before_noops(t), "Unsqueeze");
         const node *const gather = alone ? writer(before_noops(input_of(*alone, 0)), "Gather") : nullptr;
         const node *const shape = gather ? writer(input_of(*gather, 0), "Shape") : nullptr;
-        const std::vector<std::int32_t> index =
-            gather ? integers(input_of(*gather, 1)) : std::vector<std::int32_t>();
-        if (!shape || index.size() != 1 || index[0] < 0 || !shape->attributes.empty())
+        const auto index = gather ? constant_integers(g_, input_of(*gather, 1)) : std::nullopt;
+        if (!shape || !index || index->size() != 1 || index->front() < 0 || !shape->attributes.empty())
             return {};
-        return {input_of(*shape, 0), static_cast<std::size_t>(index[0]), {}};
+        return {input_of(*shape, 0), static_cast<std::size_t>(index->front()), {}};
     }
 
     const graph &g_;
@@ -238,6 +226,13 @@ node unread_copy(graph &g, const node &shape) {
 }
 
 } // namespace
+
+std::optional<memory::dims> constant_integers(const graph &g, tensor_id t) {
+    if (!t || !tensor_at(g, t).is_constant || tensor_at(g, t).type != data_type::s32)
+        return {};
+    const auto values = values_of<std::int32_t>(tensor_at(g, t));
+    return memory::dims(values.begin(), values.end());
+}
 
 std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts &facts,
                             const sized_constants &sized) {

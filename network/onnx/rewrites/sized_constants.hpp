@@ -14,7 +14,7 @@ namespace octet::model {
 struct size_entry {
     tensor_id source; ///< the tensor whose dimension it is
     std::size_t dim = 0;
-    std::optional<std::int32_t> constant;
+    std::optional<std::int64_t> constant;
 
     bool is(std::int64_t value) const { return constant == value; }
     bool is_size(tensor_id of, std::size_t d) const { return source == of && dim == d; }
@@ -43,6 +43,9 @@ struct sized_constants {
     /// end).
     std::map<tensor_id, std::vector<bool>> open_dims;
 };
+
+/// Returns the elements of a constant of integers; nothing for any other tensor, or none.
+std::optional<memory::dims> constant_integers(const graph &g, tensor_id t);
 
 /// Whether nodes compute the same of equal inputs.
 bool are_alike(const graph &g, const node &a, const node &b);

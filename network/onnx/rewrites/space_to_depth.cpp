@@ -15,23 +15,20 @@ constexpr std::size_t image_rank = 4, channels = 1, height = 2, width = 3;
 
 /// The part of an image that a Slice takes; `ends` beyond the image are as they are in the file.
 struct taken_slice {
-    std::array<std::int32_t, image_rank> starts{}, ends, steps;
+    std::array<std::int64_t, image_rank> starts{}, ends, steps;
 };
 
 /// Integers of a constant list; empty: something else.
-std::vector<std::int32_t> integers(const ort_graph &g, tensor_id t) {
-    if (!t || !g.is_constant(t) || g.type(t) != data_type::s32 || g.rank(t) != 1)
-        return {};
-    return values_of<std::int32_t>(g.tensor_at(t));
+memory::dims list_of(const ort_graph &g, tensor_id t) {
+    return t && g.rank(t) == 1 ? g.integers(t).value_or(memory::dims()) : memory::dims();
 }
 
 std::optional<taken_slice> taken_by(const ort_graph &g, node_id slice) {
-    const std::vector<std::int32_t> starts = integers(g, g.input(slice, 1)),
-                                    ends = integers(g, g.input(slice, 2));
-    std::vector<std::int32_t> axes = integers(g, g.input(slice, 3)), steps = integers(g, g.input(slice, 4));
+    const memory::dims starts = list_of(g, g.input(slice, 1)), ends = list_of(g, g.input(slice, 2));
+    memory::dims axes = list_of(g, g.input(slice, 3)), steps = list_of(g, g.input(slice, 4));
     if (!g.input(slice, 3))
         for (std::size_t k = 0; k < starts.size(); k++)
-            axes.push_back(static_cast<std::int32_t>(k));
+            axes.push_back(static_cast<dim_t>(k));
     if (!g.input(slice, 4))
         steps.assign(starts.size(), 1);
     if (starts.empty() || ends.size() != starts.size() || axes.size() != starts.size() ||
@@ -57,7 +54,7 @@ std::optional<taken_slice> taken_by(const ort_graph &g, node_id slice) {
 }
 
 /// The place of a Slice's pixels in blocks of 2 x 2, row by row; none for other Slices of `x`.
-std::optional<std::int32_t> place_in_block(const ort_graph &g, tensor_id x, const taken_slice &t) {
+std::optional<std::int64_t> place_in_block(const ort_graph &g, tensor_id x, const taken_slice &t) {
     for (std::size_t d = 0; d < image_rank; d++) {
         const bool is_thinned = d >= height, is_all = t.ends[d] == std::numeric_limits<std::int32_t>::max();
         if (t.steps[d] != (is_thinned ? 2 : 1) || t.starts[d] < 0 || t.starts[d] > (is_thinned ? 1 : 0) ||
@@ -72,7 +69,7 @@ void form_space_to_depth(ort_graph &g, node_id concat) {
     if (g.at(concat).inputs.size() != 4 || (axis != 1 && axis != 1 - std::int64_t{image_rank}))
         return;
     tensor_id x;
-    std::vector<std::int32_t> places;
+    std::vector<std::int64_t> places;
     std::optional<taken_slice> first;
     for (const tensor_id part : g.inputs(concat)) {
         const node_id slice = g.writer(part, "Slice");
@@ -101,13 +98,12 @@ void form_space_to_depth(ort_graph &g, node_id concat) {
             return;
         const tensor_id y = g.add_like(g.output(concat));
         blocks.outputs = {y};
-        std::vector<std::int32_t> order;
-        for (const std::int32_t place : places)
+        memory::dims order;
+        for (const std::int64_t place : places)
             for (dim_t c = 0; c < dims[channels]; c++)
-                order.push_back(static_cast<std::int32_t>(place * dims[channels] + c));
+                order.push_back(place * dims[channels] + c);
         g.insert_before(concat, std::move(blocks));
-        const tensor_id indices = g.add_constant("order of channels", data_type::s32,
-                                                 {static_cast<dim_t>(order.size())}, bytes_of(order));
+        const tensor_id indices = g.add_integers("order of channels", order);
         g.become(concat, node{"Gather", {y, indices}, {}, {{"axis", std::int64_t{1}}}});
     }
     for (const tensor_id part : tensor_ids(parts))
