@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "network/dialect.hpp"
+#include "network/passes/fold_integers.hpp"
 
 namespace octet::model {
 namespace {
@@ -22,7 +23,7 @@ public:
             change(t, "the network's input");
         for (std::size_t i = 0; i < g_.nodes.size(); i++) {
             const tensor_ids inputs = inputs_of(g_.nodes[i]);
-            if (!gives_known_integers(i) &&
+            if (!gives_known_integers(g_, g_.nodes[i]) && // which follow the batch
                 any_of(inputs, [&](tensor_id t) { return t && depends_[t.index()]; })) {
                 check_node(i);
                 for (const tensor_id t : inputs)
@@ -35,13 +36,6 @@ public:
     }
 
 private:
-    /// True for nodes that give shapes, whose values follow the batch.
-    bool gives_known_integers(std::size_t i) {
-        const tensor_ids outputs = outputs_of(g_.nodes[i]);
-        return outputs.size() == 1 && outputs[0] && !tensor_at(outputs[0]).is_constant &&
-               !tensor_at(outputs[0]).data.empty();
-    }
-
     /// Refuses what only a batch of one keeps apart.
     void check_node(std::size_t i) {
         const node &n = g_.nodes[i];

@@ -6,7 +6,7 @@
 namespace octet::model {
 
 bool gives_known_integers(const graph &g, const node &n) {
-    if (n.outputs.size() != 1)
+    if (n.outputs.size() != 1 || !output_of(n))
         return false;
     const tensor &y = tensor_at(g, output_of(n));
     return !y.is_constant && !y.data.empty();
