@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -86,11 +85,11 @@ private:
                channels(t) % channels_of_block == 0;
     }
     /// {c,1,1} or {1,c,1,1}.
-    bool is_per_channel(tensor_id t, dim_t channels) const {
+    bool are_channel_factors(tensor_id t, dim_t channels) const {
         return g_.is_float_constant(t) &&
                (g_.dims(t) == memory::dims{channels, 1, 1} || g_.dims(t) == memory::dims{1, channels, 1, 1});
     }
-    bool are_alike(tensor_id a, tensor_id b) const {
+    bool have_equal_sizes(tensor_id a, tensor_id b) const {
         for (std::size_t d = 0; d < image_rank; d++)
             if (!shape(a).is_equal(shape(b), d) && !g_.are_equal(a, d, b, d))
                 return false;
@@ -183,12 +182,12 @@ private:
     void multiply(node_id i) {
         const tensor_id a = g_.input(i, 0), b = g_.input(i, 1);
         if (is_blocked(a) && is_blocked(b)) {
-            if (channels(a) == channels(b) && are_alike(a, b))
+            if (channels(a) == channels(b) && have_equal_sizes(a, b))
                 keep(i, shape(a));
             return;
         }
         const tensor_id x = is_blocked(a) ? a : b;
-        if (is_blocked(x) && is_per_channel(g_.other(i, x), channels(x)))
+        if (is_blocked(x) && are_channel_factors(g_.other(i, x), channels(x)))
             scale(i, x);
     }
 
@@ -206,23 +205,17 @@ private:
     /// A depthwise convolution there: the product is rounded before the sum.
     void normalize(node_id i) {
         const tensor_id x = g_.input(i, 0);
-        if (!is_blocked(x) || g_.at(i).outputs.size() != 1 || marks_of(g_.at(i)).has_dequantized)
+        if (!is_blocked(x) || marks_of(g_.at(i)).has_dequantized)
             return;
+        const auto folded = ort::folded_normalization(g_, i, channels(x));
         for (std::size_t k = 1; k <= 4; k++)
-            if (!g_.is_float_constant(g_.input(i, k)) || g_.dims(g_.input(i, k)) != memory::dims{channels(x)})
+            if (!folded || g_.dims(g_.input(i, k)) != memory::dims{channels(x)})
                 return;
-        const std::vector<float> gamma = g_.values(g_.input(i, 1)), beta = g_.values(g_.input(i, 2)),
-                                 mean = g_.values(g_.input(i, 3)), variance = g_.values(g_.input(i, 4));
-        const float epsilon = g_.attribute(i, "epsilon", 1e-5f);
-        std::vector<float> factors(gamma.size()), terms(gamma.size());
-        for (std::size_t c = 0; c < gamma.size(); c++) {
-            factors[c] = gamma[c] / std::sqrt(variance[c] + epsilon);
-            terms[c] = beta[c] - mean[c] * factors[c];
-        }
         const memory::dims of_channels = {1, channels(x), 1, 1};
         const tensor_id product = g_.add_like(g_.output(i));
-        g_.insert_before(i, {"Mul", {x, g_.add_floats("factors", of_channels, factors)}, {product}, {}});
-        g_.become(i, "Add", {product, g_.add_floats("terms", of_channels, terms)});
+        g_.insert_before(i,
+                         {"Mul", {x, g_.add_floats("factors", of_channels, folded->factors)}, {product}, {}});
+        g_.become(i, "Add", {product, g_.add_floats("terms", of_channels, folded->terms)});
         keep(i, shape(x), writer_kind::normalization);
     }
 
@@ -232,13 +225,13 @@ private:
         const tensor_ids inputs = g_.inputs(i);
         if (!are_blocked(i))
             return;
-        bool all_alike = true;
+        bool are_equal = true;
         for (const tensor_id t : inputs) {
             if (channels(t) != channels(inputs[0]))
                 return;
-            all_alike = all_alike && are_alike(inputs[0], t);
+            are_equal = are_equal && have_equal_sizes(inputs[0], t);
         }
-        if (!all_alike)
+        if (!are_equal)
             return keep(i, image_shape(g_.output(i)));
         const image_shape y = shape(inputs[0]);
         for (std::size_t k = 0; inputs.size() == 2 && k < 2; k++)

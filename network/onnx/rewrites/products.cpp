@@ -14,16 +14,6 @@ namespace {
 
 // ---- MatMul and Add
 
-/// C of a product {m, n}: {n}, {1, n}, {m, 1} or {m, n}.
-bool is_bias_of_matrix(const ort_graph &g, tensor_id c, tensor_id y) {
-    if (g.rank(c) == 1)
-        return g.are_equal(c, 0, y, 1);
-    if (g.rank(c) != 2)
-        return false;
-    const bool is_row = g.are_equal(c, 1, y, 1);
-    return (g.has_size(c, 0, 1) && is_row) || (g.are_equal(c, 0, y, 0) && (is_row || g.has_size(c, 1, 1)));
-}
-
 /// The sum begins with C. A that is no matrix becomes one before, and the result is brought back.
 void form_gemm(ort_graph &g, node_id i) {
     const tensor_id y = g.output(i);
@@ -32,7 +22,7 @@ void form_gemm(ort_graph &g, node_id i) {
     if (!c || !g.is_float(a) || !g.is_float(c) || g.rank(b) != 2 || g.rank(a) < 1 || g.rank(c) < 1)
         return;
     if (g.rank(a) == 2) {
-        if (!is_bias_of_matrix(g, c, y))
+        if (!is_bias_of_gemm(g, c, y))
             return;
         g.remove(i);
         g.become(sum, "Gemm", {a, b, c});
@@ -276,12 +266,12 @@ bool is_fusible_product(ort_graph &g, node_id i) {
 
 /// The Transposes that a product can do itself: it swaps the last two dimensions, and moves the first one
 /// behind the others of the batch.
-struct taken_order {
+struct operand_transpose {
     bool swaps, moves_batch;
 };
 
 /// None where the last dimension does not stay among the last two, or dimensions of the batch part.
-std::optional<taken_order> taken(const order &p) {
+std::optional<operand_transpose> operand_transpose_of(const order &p) {
     const std::size_t rank = p.size();
     const auto last = static_cast<std::int64_t>(rank) - 1;
     if (rank < 2 || (p[rank - 1] != last && p[rank - 2] != last) || (rank > 2 && p[0] > 1))
@@ -289,7 +279,7 @@ std::optional<taken_order> taken(const order &p) {
     for (std::size_t d = 0; d + 3 < rank; d++)
         if (p[d] + 1 != p[d + 1])
             return {};
-    return taken_order{p[rank - 1] != last, rank > 2 && p[0] == 1};
+    return operand_transpose{p[rank - 1] != last, rank > 2 && p[0] == 1};
 }
 
 constexpr const char *transposed[] = {"transA", "transB"},
@@ -300,7 +290,8 @@ node_id transpose_of(ort_graph &g, tensor_id t) {
     const node_id cast = g.writer(t, "Cast");
     const tensor_id codes = !cast ? t : g.input(cast, 0);
     const node_id before = g.writer(codes, "Transpose");
-    if (!before || g.is_graph_output(codes) || g.is_graph_output(t) || !taken(meant_order_of(g, before)))
+    if (!before || g.is_graph_output(codes) || g.is_graph_output(t) ||
+        !operand_transpose_of(meant_order_of(g, before)))
         return {};
     if (!cast)
         return before;
@@ -318,16 +309,16 @@ node_id transpose_of(ort_graph &g, tensor_id t) {
 void take_transposes(ort_graph &g, node_id i) {
     if (!g.is_float(g.input(i, 0)) || !g.is_float(g.input(i, 1)) || g.input(i, 0) == g.input(i, 1))
         return;
-    std::optional<taken_order> ways[2];
+    std::optional<operand_transpose> ways[2];
     for (std::size_t k = 0; k < 2; k++) {
         if (g.attribute<std::int64_t>(i, batch_transposed[k], 0) != 0)
             continue;
         if (const node_id before = transpose_of(g, g.input(i, k)); before)
-            ways[k] = taken(meant_order_of(g, before));
+            ways[k] = operand_transpose_of(meant_order_of(g, before));
     }
-    const bool are_alike = g.rank(g.input(i, 0)) == g.rank(g.input(i, 1));
+    const bool have_equal_ranks = g.rank(g.input(i, 0)) == g.rank(g.input(i, 1));
     for (std::size_t k = 0; k < 2; k++) {
-        if (!ways[k] || (ways[k]->moves_batch && !are_alike))
+        if (!ways[k] || (ways[k]->moves_batch && !have_equal_ranks))
             continue;
         node n = g.at(i);
         n.op = "FusedMatMul";

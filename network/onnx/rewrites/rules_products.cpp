@@ -12,16 +12,45 @@
 namespace octet::model::ort {
 namespace {
 
-/// C of a Gemm with A {m, k} and result {m, n}.
-bool is_gemm_bias(const ort_graph &g, tensor_id c, tensor_id y) {
+/// Whether a tensor has a float per channel in the file.
+bool is_per_channel(const ort_graph &g, tensor_id t, dim_t channels) {
+    return g.is_float_constant(t) && element_count(g.dims(t)) == channels;
+}
+
+} // namespace
+
+bool is_bias_of_gemm(const ort_graph &g, tensor_id c, tensor_id y) {
     if (!g.is_float(c) || g.rank(c) < 1 || g.rank(c) > 2)
         return false;
+    const bool has_columns = g.are_equal(c, g.rank(c) - 1, y, 1);
     if (g.rank(c) == 1)
-        return g.are_equal(c, 0, y, 1);
-    const bool has_columns = g.are_equal(c, 1, y, 1);
+        return has_columns;
     return (g.has_size(c, 0, 1) && has_columns) ||
            (g.are_equal(c, 0, y, 0) && (g.has_size(c, 1, 1) || has_columns));
 }
+
+std::optional<channel_factors> folded_normalization(const ort_graph &g, node_id norm, dim_t channels,
+                                                    const std::vector<float> *bias) {
+    if (g.at(norm).outputs.size() != 1)
+        return {};
+    std::vector<float> rows[4]; // scale, shift, mean, variance
+    for (std::size_t k = 0; k < 4; k++) {
+        const tensor_id row = g.input(norm, k + 1);
+        if (!is_per_channel(g, row, channels))
+            return {};
+        rows[k] = g.values(row);
+    }
+    const auto &[scale, shift, mean, variance] = rows;
+    const float epsilon = g.attribute(norm, "epsilon", 1e-5f);
+    channel_factors y{std::vector<float>(scale.size()), std::vector<float>(scale.size())};
+    for (std::size_t c = 0; c < scale.size(); c++) {
+        const float factor = y.factors[c] = scale[c] / std::sqrt(variance[c] + epsilon);
+        y.terms[c] = bias ? ((*bias)[c] - mean[c]) * factor + shift[c] : shift[c] - mean[c] * factor;
+    }
+    return y;
+}
+
+namespace {
 
 /// Gemm without C, and a Sum of two.
 void fuse_gemm_sum(ort_graph &g, node_id i) {
@@ -30,7 +59,7 @@ void fuse_gemm_sum(ort_graph &g, node_id i) {
     if (!sum || g.at(sum).inputs.size() != 2)
         return;
     const tensor_id c = g.other(sum, y);
-    if (!is_gemm_bias(g, c, y))
+    if (!is_bias_of_gemm(g, c, y))
         return;
     node n = g.at(i);
     n.inputs.resize(3, tensor_id());
@@ -41,11 +70,6 @@ void fuse_gemm_sum(ort_graph &g, node_id i) {
 }
 
 // ---- Conv and what follows it
-
-/// One value per output channel: f32 constants of that many elements.
-bool is_per_channel(const ort_graph &g, tensor_id t, dim_t channels) {
-    return g.is_float_constant(t) && element_count(g.dims(t)) == channels;
-}
 
 /// Shape {o,1,1} or {1,o,1,1} for images of two dimensions.
 bool has_channel_shape(const ort_graph &g, tensor_id t, node_id conv) {
@@ -117,22 +141,12 @@ private:
 
     void normalize() {
         const node_id n = g_.reader(g_.output(i_), "BatchNormalization");
-        if (!n || g_.input(n, 0) != g_.output(i_) || g_.at(n).outputs.size() != 1)
+        if (!n || g_.input(n, 0) != g_.output(i_))
             return;
-        for (std::size_t k = 1; k <= 4; k++)
-            if (!is_per_channel(g_, g_.input(n, k), channels_))
-                return;
-        const std::vector<float> scale = g_.values(g_.input(n, 1)), shift = g_.values(g_.input(n, 2)),
-                                 mean = g_.values(g_.input(n, 3)), variance = g_.values(g_.input(n, 4));
-        const float epsilon = g_.attribute(n, "epsilon", 1e-5f);
-        const bool has_bias = g_.input(i_, 2).has_value();
-        const std::vector<float> own = has_bias ? g_.values(g_.input(i_, 2)) : std::vector<float>();
-        std::vector<float> factors(scale.size()), bias(scale.size());
-        for (std::size_t o = 0; o < scale.size(); o++) {
-            factors[o] = scale[o] / std::sqrt(variance[o] + epsilon);
-            bias[o] = has_bias ? (own[o] - mean[o]) * factors[o] + shift[o] : shift[o] - mean[o] * factors[o];
-        }
-        take(n, &factors, &bias);
+        const tensor_id b = g_.input(i_, 2);
+        const std::vector<float> bias = b ? g_.values(b) : std::vector<float>();
+        if (const auto folded = folded_normalization(g_, n, channels_, b ? &bias : nullptr); folded)
+            take(n, &folded->factors, &folded->terms);
     }
 
     /// The convolution writes what the follower wrote, with weights times `factors` and another bias.
@@ -224,25 +238,17 @@ void fuse_matmul_normalization(ort_graph &g, node_id i) {
     for (; g.is(n, "Reshape") || g.is(n, "Transpose"); n = g.only_consumer(g.output(n)))
         last = n;
     const dim_t columns = g.size(b, 1);
-    if (!g.is(n, "BatchNormalization") || g.input(n, 0) != g.output(last) || g.at(n).outputs.size() != 1 ||
-        columns < 1)
+    if (!g.is(n, "BatchNormalization") || g.input(n, 0) != g.output(last) || columns < 1)
         return;
-    for (std::size_t k = 1; k <= 4; k++)
-        if (!is_per_channel(g, g.input(n, k), columns))
-            return;
-    const std::vector<float> scale = g.values(g.input(n, 1)), shift = g.values(g.input(n, 2)),
-                             mean = g.values(g.input(n, 3)), variance = g.values(g.input(n, 4));
-    const float epsilon = g.attribute(n, "epsilon", 1e-5f);
-    std::vector<float> matrix = g.values(b), row(scale.size());
-    for (std::size_t c = 0; c < row.size(); c++) {
-        const float factor = scale[c] / std::sqrt(variance[c] + epsilon);
-        for (std::size_t k = c; k < matrix.size(); k += row.size())
-            matrix[k] *= factor;
-        row[c] = shift[c] - mean[c] * factor;
-    }
+    const auto folded = folded_normalization(g, n, columns);
+    if (!folded)
+        return;
+    std::vector<float> matrix = g.values(b);
+    for (std::size_t k = 0; k < matrix.size(); k++)
+        matrix[k] *= folded->factors[k % folded->factors.size()];
     g.become(i, "Gemm",
              {g.input(i, 0), g.add_floats(g.tensor_at(b).name, g.dims(b), matrix),
-              g.add_floats("bias", {columns}, row)});
+              g.add_floats("bias", {columns}, folded->terms)});
     node before = g.at(last);
     before.outputs = {g.output(n)};
     g.remove(n);

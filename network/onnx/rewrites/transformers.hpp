@@ -23,6 +23,22 @@ namespace ort {
 /// One transformer; it tells by its changes whether it found anything.
 using transformer = void (*)(ort_graph &);
 
+// Questions about what follows a product (rules_products.cpp)
+
+/// Whether floats c are C of a Gemm whose result is y {m, n}: {n}, {1, n}, {m, 1} or {m, n}.
+bool is_bias_of_gemm(const ort_graph &g, tensor_id c, tensor_id y);
+
+/// y = x * factor + term of each channel.
+struct channel_factors {
+    std::vector<float> factors, terms;
+};
+/// Folds the constants of a BatchNormalization of one output, each operation rounded to f32:
+///   factor = scale / sqrt(variance + epsilon)
+///   term   = shift - mean * factor, or, behind a bias, (bias - mean) * factor + shift
+/// Returns nothing if they are no floats per channel in the file.
+std::optional<channel_factors> folded_normalization(const ort_graph &g, node_id norm, dim_t channels,
+                                                    const std::vector<float> *bias = nullptr);
+
 // Rules (rules.cpp, rules_products.cpp)
 void apply_level1_rules(ort_graph &g);
 void apply_level2_rules(ort_graph &g);
