@@ -55,7 +55,7 @@ private:
         return std::any_of(fused.begin(), fused.end(), [](const node &f) { return f.stored_input >= 0; });
     }
 
-    bool are_alike(tensor_id a, tensor_id b) const {
+    bool are_stored_alike(tensor_id a, tensor_id b) const {
         return at(a).type == at(b).type && at(a).dims == at(b).dims &&
                at(a).is_channels_last == at(b).is_channels_last;
     }
@@ -84,7 +84,7 @@ private:
     void fuse_function(node_id i) {
         const tensor_id x = e_.input(i, 0);
         const node_id host = accumulator_of(x, i);
-        if (host && are_alike(x, e_.output(i)))
+        if (host && are_stored_alike(x, e_.output(i)))
             fuse(host, i, host, x);
     }
 
@@ -100,8 +100,8 @@ private:
     bool fuse_sum_behind(tensor_id value, tensor_id other, node_id i) {
         const node_id host = accumulator_of(value, i);
         const node_id other_producer = e_.producer(other);
-        if (!host || has_sum(host) || !other_producer || !are_alike(value, other) ||
-            !are_alike(value, e_.output(i)) || at(other).is_variable)
+        if (!host || has_sum(host) || !other_producer || !are_stored_alike(value, other) ||
+            !are_stored_alike(value, e_.output(i)) || at(other).is_variable)
             return false;
         const node_id place = other_producer < host ? host : i;
         const tensor_ids read = e_.inputs(host);

@@ -137,8 +137,8 @@ void tensor_view::check_count(std::size_t count) const {
 }
 
 bool tensor_view::stands_for_reals() const {
-    const bool is_code = model::is_code(data_type()) || data_type() == octet::data_type::s16;
-    return is_code && quantization().is_set();
+    const bool has_codes = model::is_code(data_type()) || data_type() == octet::data_type::s16;
+    return has_codes && quantization().is_set();
 }
 
 void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {

@@ -51,10 +51,11 @@ spread_operand operand_of(const lowering &l, std::size_t input, std::size_t axis
                         [&](dim_t offset) { all.push_back(offset); });
         return all;
     };
-    const bool are_alike = std::all_of(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(axis),
-                                       [](dim_t stride) { return stride == 0; });
+    const bool are_repeated =
+        std::all_of(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(axis),
+                    [](dim_t stride) { return stride == 0; });
     return {l.input_buffer(input),
-            {are_alike ? std::vector<dim_t>() : offsets(0, axis), offsets(axis, x.size())}};
+            {are_repeated ? std::vector<dim_t>() : offsets(0, axis), offsets(axis, x.size())}};
 }
 
 /// In double precision.

@@ -107,7 +107,7 @@ struct tanh_argument {
 constexpr double cubic = 0.044715, root_of_2_by_pi = 0.7978845834732056;
 
 /// (x * 0.044715 * x + 1) * (x * 0.79788)
-tanh_argument first_form(const ort_graph &g, node_id u) {
+tanh_argument cube_of_products(const ort_graph &g, node_id u) {
     for (std::size_t k = 0; k < 2; k++) {
         const node_id sum = g.writer(g.input(u, k), "Add"), linear = g.writer(g.input(u, 1 - k), "Mul");
         const tensor_id x = scaled_by(g, linear, root_of_2_by_pi);
@@ -124,7 +124,7 @@ tanh_argument first_form(const ort_graph &g, node_id u) {
 }
 
 /// (x + x^3 * 0.044715) * 0.79788. A Cast that wrote x would have to have no other reader than the power and the sum.
-tanh_argument second_form(const ort_graph &g, node_id u) {
+tanh_argument cube_of_power(const ort_graph &g, node_id u) {
     const node_id sum = g.writer(scaled_by(g, u, root_of_2_by_pi), "Add");
     for (std::size_t k = 0; sum && k < 2; k++) {
         const tensor_id x = g.input(sum, k);
@@ -141,9 +141,9 @@ void form_fast_gelu(ort_graph &g, node_id tanh) {
     const node_id u = g.writer(g.input(tanh, 0), "Mul"), sum = g.reader(g.output(tanh), "Add");
     if (!u || !sum || scaled_by(g, sum, 1.) != g.output(tanh))
         return;
-    tanh_argument argument = first_form(g, u);
+    tanh_argument argument = cube_of_products(g, u);
     if (!argument.x)
-        argument = second_form(g, u);
+        argument = cube_of_power(g, u);
     const node_id last = argument.x ? g.reader(g.output(sum), "Mul") : node_id();
     const node_id half = g.writer(g.other(last, g.output(sum)), "Mul");
     if (!half || scaled_by(g, half, 0.5) != argument.x || g.is_graph_output(g.output(last)) ||

@@ -217,13 +217,13 @@ private:
         if (g_.consumers(of_keys).size() != 2 || g_.consumers(g_.output(v_past_)).size() != 2)
             return false;
         if (!are_rows) {
-            const node_id back = reader(of_keys, "Transpose");
+            const node_id back = any_reader(of_keys, "Transpose");
             if (!is_inner(back) || !has_order(back, {0, 1, 3, 2}))
                 return false;
             of_keys = g_.output(back);
         }
-        const node_id k_alone = reader(of_keys, "Unsqueeze"),
-                      v_alone = reader(g_.output(v_past_), "Unsqueeze");
+        const node_id k_alone = any_reader(of_keys, "Unsqueeze"),
+                      v_alone = any_reader(g_.output(v_past_), "Unsqueeze");
         if (!is_inner(k_alone) || !is_inner(v_alone) || axes_of(k_alone) != numbers{0} ||
             axes_of(v_alone) != numbers{0})
             return false;
@@ -231,7 +231,7 @@ private:
         return g_.is(present_, "Concat") && g_.input(present_, 1) == g_.output(v_alone) &&
                !g_.is_read(g_.output(present_));
     }
-    node_id reader(tensor_id t, std::string_view op) const {
+    node_id any_reader(tensor_id t, std::string_view op) const {
         for (const node_id r : g_.consumers(t))
             if (g_.is(r, op))
                 return r;

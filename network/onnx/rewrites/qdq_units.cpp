@@ -72,10 +72,7 @@ private:
     /// Whether one node reads the output, a Relu or Clip that one node alone reads: had codes implied it, it
     /// would have gone. Whether the output itself is the network's, too, does not matter.
     bool is_before_limit(node_id i) const {
-        node_id limit;
-        for (const node_id r : g_.consumers(g_.output(i)))
-            if (r && std::exchange(limit, r))
-                return false;
+        const node_id limit = g_.only_edge(g_.output(i));
         return (g_.is(limit, "Relu") || g_.is(limit, "Clip")) && g_.only_consumer(g_.output(limit));
     }
 

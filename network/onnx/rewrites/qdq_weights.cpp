@@ -14,13 +14,7 @@ namespace {
 /// Whether one QuantizeLinear reads a tensor, after a Relu or Clip at most. The network's outputs do not matter.
 bool is_quantized(const ort_graph &g, tensor_id t) {
     for (;;) {
-        node_id reader;
-        for (const node_id i : g.consumers(t))
-            if (i) {
-                if (reader)
-                    return false;
-                reader = i;
-            }
+        const node_id reader = g.only_edge(t);
         if (!g.is(reader, "Relu") && !g.is(reader, "Clip"))
             return g.is(reader, "QuantizeLinear");
         t = g.output(reader);

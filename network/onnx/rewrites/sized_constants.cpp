@@ -14,7 +14,7 @@ namespace octet::model {
 
 namespace {
 
-bool is_any(tensor_ids inputs, std::size_t first, const std::set<tensor_id> &tensors) {
+bool reads_any(tensor_ids inputs, std::size_t first, const std::set<tensor_id> &tensors) {
     return inputs.size() > first &&
            std::any_of(inputs.begin() + static_cast<std::ptrdiff_t>(first), inputs.end(),
                        [&](tensor_id t) { return tensors.count(t) != 0; });
@@ -164,6 +164,7 @@ private:
         const node *const n = any_writer(t);
         return n && n->op == op ? n : nullptr;
     }
+
     /// None where something is no list of integers.
     std::vector<size_entry> entries_of(const node &concat) const {
         std::vector<size_entry> entries;
@@ -247,7 +248,7 @@ std::vector<bool> open_dims(const graph &g, const node &n, const operator_facts 
                 open[d] = open[d] || found->second[d];
         }
     const std::size_t first = facts.dims.first;
-    if (first == dims_from_values::none || !is_any(inputs_of(n), first, sized.tensors))
+    if (first == dims_from_values::none || !reads_any(inputs_of(n), first, sized.tensors))
         return open;
     return std::vector<bool>(rank, true);
 }

@@ -35,17 +35,6 @@ void add_pair(ort_graph &g, node_id place, tensor_id from, tensor_id to, node_id
     g.insert_after(place, std::move(dequantize));
 }
 
-/// The node that reads a tensor where it is one; the network's outputs do not count.
-node_id only_node(const ort_graph &g, tensor_id t) {
-    node_id found;
-    for (const node_id r : g.consumers(t))
-        if (r && found)
-            return {};
-        else if (r)
-            found = r;
-    return found;
-}
-
 std::int64_t counted_axis(const ort_graph &g, node_id i, tensor_id t) {
     const auto axis = g.attribute<std::int64_t>(i, "axis", 1);
     return axis < 0 ? axis + static_cast<std::int64_t>(g.rank(t)) : axis;
@@ -81,13 +70,13 @@ bool add_missing_behind(ort_graph &g, node_id transpose) {
     const tensor_id y = g.output(transpose);
     const auto nodes =
         std::count_if(g.consumers(y).begin(), g.consumers(y).end(), [](node_id r) { return r.has_value(); });
-    return dq && nodes <= 1 && !g.is(only_node(g, y), "QuantizeLinear") && add_pair_behind(g, dq);
+    return dq && nodes <= 1 && !g.is(g.only_edge(y), "QuantizeLinear") && add_pair_behind(g, dq);
 }
 
 void add_missing_before(ort_graph &g, node_id transpose) {
     const tensor_id x = g.input(transpose, 0);
     const node_id q = g.reader(g.output(transpose), "QuantizeLinear"), before = g.producer(x);
-    if (!q || !before || g.is(before, "DequantizeLinear") || only_node(g, x) != transpose ||
+    if (!q || !before || g.is(before, "DequantizeLinear") || g.only_edge(x) != transpose ||
         !can_write(g, q, g.type(g.output(q))))
         return;
     std::int64_t axis = counted_axis(g, q, x);

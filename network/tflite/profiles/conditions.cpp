@@ -30,8 +30,8 @@ product_inputs inputs_of(const std::string &op) {
 bool is_activation(const tensor &t) {
     return is_code(t.type) && t.quant.scales.size() == 1 && t.dims.size() <= most_dims;
 }
-/// The first `count` inputs and the result, all of one type.
-bool are_alike(const lowering &l, std::size_t count) {
+/// Whether the first `count` inputs and the result are activations of 8 bits, all of one type.
+bool are_codes_of_one_type(const lowering &l, std::size_t count) {
     const tensor &y = l.result();
     for (std::size_t i = 0; i < count; i++)
         if (!l.has_input(i) || !is_activation(l.input(i)) || l.input(i).type != y.type)
@@ -84,7 +84,7 @@ bool product(const lowering &l) {
 bool u8_product(const lowering &l) { return l.result().type == data_type::u8 && product(l); }
 
 bool matmul(const lowering &l) {
-    return are_alike(l, 2) && l.result().type == data_type::s8 && zero_point_of(l.input(1)) == 0;
+    return are_codes_of_one_type(l, 2) && l.result().type == data_type::s8 && zero_point_of(l.input(1)) == 0;
 }
 
 bool sum(const lowering &l) {
@@ -92,11 +92,11 @@ bool sum(const lowering &l) {
         const float ratio = scale_of(l.input(i)) / scale_of(l.result());
         return ratio >= 0x1p-10f && ratio < 0x1p8f;
     };
-    return are_alike(l, 2) && fits(0) && fits(1);
+    return are_codes_of_one_type(l, 2) && fits(0) && fits(1);
 }
 
 bool mul(const lowering &l) {
-    if (!are_alike(l, 2))
+    if (!are_codes_of_one_type(l, 2))
         return false;
     const float ratio = scale_of(l.input(0)) * scale_of(l.input(1)) / scale_of(l.result());
     return ratio >= 0x1p-16f && ratio < 0x1p8f;
@@ -110,17 +110,17 @@ bool floats_to_floats(const lowering &l) {
     return l.has_input(0) && l.input(0).type == data_type::f32 && l.result().type == data_type::f32;
 }
 
-bool requantize(const lowering &l) { return are_alike(l, 1) && is_ratio_of_codes(ratio_of(l)); }
+bool requantize(const lowering &l) { return are_codes_of_one_type(l, 1) && is_ratio_of_codes(ratio_of(l)); }
 
 bool leaky_relu(const lowering &l) {
-    if (!are_alike(l, 1) || !l.has_attribute("alpha"))
+    if (!are_codes_of_one_type(l, 1) || !l.has_attribute("alpha"))
         return false;
     const float alpha = l.real("alpha"), negative = ratio_of(l) * alpha;
     return std::isnormal(alpha) && is_ratio_of_codes(ratio_of(l)) && negative >= -0x1.fffp6f &&
            negative <= 128.f && std::fabs(negative) >= least_ratio_of_codes;
 }
 
-bool codes(const lowering &l) { return are_alike(l, 1); }
+bool codes(const lowering &l) { return are_codes_of_one_type(l, 1); }
 bool s8_codes(const lowering &l) { return codes(l) && l.result().type == data_type::s8; }
 bool s8_result(const lowering &l) { return l.result().type == data_type::s8; }
 bool of_8_bits(const lowering &l) { return is_code(l.input(0).type) && is_code(l.result().type); }
@@ -158,7 +158,7 @@ bool u8_of_other_scales(const lowering &l) {
 bool fails_in_xnnpack(const lowering &l) {
     const std::string &op = l.get_node().op;
     if (op == "BATCH_MATMUL")
-        return are_alike(l, 2) && l.result().type == data_type::u8;
+        return are_codes_of_one_type(l, 2) && l.result().type == data_type::u8;
     if (op != "CONV_2D" && op != "DEPTHWISE_CONV_2D" && op != "FULLY_CONNECTED" && op != "TRANSPOSE_CONV")
         return false;
     if (!conditions::product(l))
