@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <random>
 
 #include "amx/emulator.hpp"
@@ -20,6 +21,10 @@ const engine cpu(engine::kind::cpu, 0);
 
 class amx_dot : public testing::Test {
 protected:
+    static void SetUpTestSuite() {
+        std::cout << "tile registers are executed by " << executor_of_amx() << '\n';
+        RecordProperty("executor", executor_of_amx());
+    }
     void SetUp() override {
         if (get_available_cpu_isas().back() != cpu_isa::avx512_amx)
             GTEST_SKIP() << "neither tile registers nor AVX512-VNNI to stand under their emulation";

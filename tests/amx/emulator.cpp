@@ -166,6 +166,11 @@ bool has_added_signed_dot4 = false;
 } // namespace
 
 bool emulates_amx() { return has_added_tile_registers; }
+const char *executor_of_amx() {
+    return has_added_tile_registers   ? "the emulator"
+           : has(cpu_isa::avx512_amx) ? "the machine"
+                                      : "nothing: no AVX512-VNNI to stand under the emulator";
+}
 std::uint64_t emulated_products() { return products; }
 
 bool have_signed_dot4() {

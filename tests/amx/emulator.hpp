@@ -13,6 +13,8 @@ namespace octet::test {
 
 /// True if avx512_amx is there by emulation alone.
 bool emulates_amx();
+/// What executes the instructions of tile registers in this program: the machine, the emulator, or nothing.
+const char *executor_of_amx();
 /// Products that were emulated so far: tests show by them that tile registers were used.
 std::uint64_t emulated_products();
 

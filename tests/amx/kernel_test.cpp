@@ -1,0 +1,206 @@
+// The kernel of tile registers by itself against sums in C++: every number of rows and column vectors, whole and
+// partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, calls of one tile
+// and of many, which lie below each other or are one of each group. What lies around the results stays as it was.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "amx/emulator.hpp"
+#include "jit/base/tile_registers.hpp"
+#include "jit/epilogue/epilogue.hpp"
+#include "jit/kernels/dot_amx.hpp"
+
+using namespace octet;
+using namespace octet::impl;
+
+namespace {
+
+constexpr int columns_of_vector = 16, quad_bytes = 4;
+constexpr std::size_t margin = 256;
+
+/// A call and what it reads, drawn at random.
+struct kernel_call {
+    jit::dot_spec spec;
+    data_type dst_type = data_type::s32;
+    bool adds_dst = false, subtracts_row_sums = false, is_of_groups = false;
+    dim_t tiles = 1, first_tap = 0, taps = 1, src_step = 0, dst_step = 0;
+    std::vector<std::int64_t> tap_offsets;
+    std::vector<std::uint8_t> src, dst;
+    std::vector<std::int8_t> weights;
+    std::vector<std::int32_t> initial, row_sums, zero_points;
+
+    bool has_signed_src() const { return spec.products == jit::dot_products::signed_tiles; }
+    dim_t columns() const { return (spec.vectors - 1) * columns_of_vector + spec.tail; }
+    dim_t padded_columns() const { return dim_t{spec.vectors} * columns_of_vector; }
+    dim_t block_bytes() const { return spec.taps * spec.quads * columns_of_vector * quad_bytes; }
+    dim_t group_of(dim_t tile) const { return is_of_groups ? tile : 0; }
+    dim_t first_row_sum(dim_t tile) const { return is_of_groups ? 0 : tile * spec.rows; }
+    dim_t element_bytes() const { return static_cast<dim_t>(memory::data_type_size(dst_type)); }
+};
+
+class drawing {
+public:
+    explicit drawing(unsigned seed) : random_(seed) {}
+
+    kernel_call call(int rows, int vectors) {
+        kernel_call c;
+        jit::dot_spec &s = c.spec;
+        s.isa = {cpu_isa::avx512_amx};
+        s.products = one_of(3) ? jit::dot_products::tiles : jit::dot_products::signed_tiles;
+        s.rows = rows;
+        s.tile_rows = rows > jit::amx_rows ? (rows + 1) / 2 : rows;
+        s.vectors = vectors;
+        s.tail = one_of(2) ? columns_of_vector : between(1, columns_of_vector);
+        s.taps = one_of(3) ? 1 : between(2, 9);
+        constexpr int quads[] = {1, 8, 16, 17, 24, 32, 33, 48, 75, 128};
+        s.quads = quads[between(0, s.taps > 1 ? 6 : 9)];
+        s.row_stride = s.quads * quad_bytes + (one_of(2) ? 0 : between(0, 100));
+        c.taps = s.taps > 1 && one_of(2) ? between(1, static_cast<int>(s.taps)) : s.taps;
+        c.first_tap = between(0, static_cast<int>(s.taps - c.taps));
+        constexpr data_type types[] = {data_type::s32, data_type::u8, data_type::s8};
+        c.dst_type = types[between(0, 2)];
+        c.adds_dst = c.dst_type != data_type::s32 && !one_of(3);
+        c.subtracts_row_sums = !one_of(4);
+        c.is_of_groups = !one_of(4);
+        c.tiles = between(1, 4);
+        fill(c);
+        return c;
+    }
+
+private:
+    int between(int low, int high) { return low + static_cast<int>(random_() % unsigned(high - low + 1)); }
+    bool one_of(unsigned n) { return random_() % n != 0; } ///< false once in n times
+
+    void fill(kernel_call &c) {
+        jit::dot_spec &s = c.spec;
+        const dim_t groups = c.group_of(c.tiles - 1) + 1;
+        s.dst_row_stride = (c.is_of_groups ? c.tiles * c.padded_columns() : c.columns()) + between(0, 20);
+        c.dst_step = c.is_of_groups ? c.padded_columns() : s.rows * s.dst_row_stride;
+        c.src_step = c.is_of_groups ? between(0, 64) : s.rows * s.row_stride;
+        constexpr int most_tap_offset = 200;
+        for (dim_t t = 0; t < s.taps; t++)
+            c.tap_offsets.push_back(s.taps == 1 ? 0 : between(0, most_tap_offset));
+        const bool are_codes = c.dst_type != data_type::s32; // whose sums should not all saturate
+        c.src.resize(static_cast<std::size_t>((c.tiles - 1) * c.src_step + (s.rows - 1) * s.row_stride +
+                                              most_tap_offset + s.quads * quad_bytes));
+        for (auto &x : c.src)
+            x = static_cast<std::uint8_t>(one_of(4) ? between(0, 255) : 255 * between(0, 1));
+        c.weights.resize(static_cast<std::size_t>(groups * s.vectors * c.block_bytes()));
+        for (auto &x : c.weights)
+            x = static_cast<std::int8_t>(are_codes ? between(0, 9) / 9 - between(0, 9) / 9
+                                                   : between(-128, 127));
+        c.initial.resize(static_cast<std::size_t>(groups * c.padded_columns()));
+        for (auto &x : c.initial)
+            x = between(-100, 100);
+        c.zero_points.resize(c.initial.size());
+        for (auto &x : c.zero_points)
+            x = c.subtracts_row_sums ? between(-3, 3) : 0;
+        c.row_sums.resize(static_cast<std::size_t>(c.tiles * s.rows));
+        for (auto &x : c.row_sums)
+            x = between(-9, 9);
+        c.dst.resize(2 * margin +
+                     static_cast<std::size_t>(((c.tiles - 1) * c.dst_step + s.rows * s.dst_row_stride) *
+                                              c.element_bytes()));
+        for (auto &x : c.dst)
+            x = static_cast<std::uint8_t>(between(0, 255));
+    }
+
+    std::mt19937 random_;
+};
+
+std::int64_t sum_of(const kernel_call &c, dim_t tile, dim_t row, dim_t column) {
+    const jit::dot_spec &s = c.spec;
+    const dim_t group = c.group_of(tile), parameter = group * c.padded_columns() + column;
+    const auto at = [](const auto &v, dim_t i) { return v[static_cast<std::size_t>(i)]; };
+    std::int64_t sum = at(c.initial, parameter);
+    for (dim_t tap = c.first_tap; tap < c.first_tap + c.taps; tap++)
+        for (dim_t k = 0; k < s.quads * quad_bytes; k++) {
+            const std::uint8_t code =
+                at(c.src, tile * c.src_step + row * s.row_stride + at(c.tap_offsets, tap) + k);
+            const dim_t block = group * s.vectors + column / columns_of_vector;
+            const dim_t quad = tap * s.quads + k / quad_bytes;
+            const std::int8_t weight = at(
+                c.weights, block * c.block_bytes() +
+                               (quad * columns_of_vector + column % columns_of_vector) * quad_bytes + k % 4);
+            sum += (c.has_signed_src() ? static_cast<std::int8_t>(code) : code) * weight;
+        }
+    return sum - at(c.row_sums, c.first_row_sum(tile) + row) * at(c.zero_points, parameter);
+}
+
+std::vector<std::uint8_t> expected(const kernel_call &c) {
+    std::vector<std::uint8_t> dst = c.dst;
+    for (dim_t tile = 0; tile < c.tiles; tile++)
+        for (dim_t row = 0; row < c.spec.rows; row++)
+            for (dim_t column = 0; column < c.columns(); column++) {
+                const dim_t element = tile * c.dst_step + row * c.spec.dst_row_stride + column;
+                std::uint8_t *at = &dst[margin + static_cast<std::size_t>(element * c.element_bytes())];
+                const auto sum = static_cast<std::int32_t>(sum_of(c, tile, row, column));
+                const bool is_signed = c.dst_type == data_type::s8;
+                if (c.dst_type == data_type::s32)
+                    std::memcpy(at, &sum, sizeof sum);
+                else
+                    *at = static_cast<std::uint8_t>(
+                        std::clamp(sum + (c.adds_dst ? (is_signed ? static_cast<std::int8_t>(*at) : *at) : 0),
+                                   is_signed ? -128 : 0, is_signed ? 127 : 255));
+            }
+    return dst;
+}
+
+std::vector<std::uint8_t> got(kernel_call c) {
+    const jit::dot_spec &s = c.spec;
+    epilogue out;
+    out.rule = c.adds_dst ? requantization_rule::f32 : requantization_rule::none;
+    out.dst = memory::desc({4, 64}, c.dst_type, format_tag::ab).data;
+    if (c.adds_dst)
+        out.post_ops = {post_op::sum{1.f, 0, data_type::undef}};
+    const jit::epilogue_plan plan(out, {1, 64, jit::any_s32}, c.subtracts_row_sums);
+    std::vector<std::uint32_t> params(c.zero_points.begin(), c.zero_points.end());
+    const auto params_bytes =
+        c.subtracts_row_sums ? c.padded_columns() * static_cast<dim_t>(sizeof params[0]) : 0;
+    EXPECT_EQ(plan.params().count, c.subtracts_row_sums ? 1 : 0);
+
+    const void *full[max_post_ops] = {};
+    jit::dot_args args{};
+    const jit::tile_registers_scope scope;
+    args.configured_tiles = jit::tile_registers_scope::configured();
+    args.src = c.src.data();
+    args.weights = c.weights.data() + c.first_tap * s.quads * columns_of_vector * quad_bytes;
+    args.initial = c.initial.data();
+    args.params = params.data();
+    args.dst = c.dst.data() + margin;
+    args.full = full;
+    args.row_sums = c.row_sums.data();
+    args.tap_offsets = c.tap_offsets.data() + c.first_tap;
+    args.taps = c.taps;
+    args.tiles = c.tiles;
+    args.src_step = c.src_step;
+    args.dst_step = c.dst_step;
+    if (c.is_of_groups) {
+        args.weights_step = s.vectors * c.block_bytes();
+        args.initial_step = c.padded_columns() * static_cast<dim_t>(sizeof c.initial[0]);
+        args.params_step = params_bytes;
+    } else {
+        args.row_sums_step = s.rows * static_cast<dim_t>(sizeof c.row_sums[0]);
+    }
+    jit::amx_dot_code(s, plan)->function()(&args);
+    return c.dst;
+}
+
+TEST(amx_kernel, gives_the_sums_of_all_tiles) {
+    if (get_available_cpu_isas().back() != cpu_isa::avx512_amx)
+        GTEST_SKIP() << test::executor_of_amx();
+    drawing draw(1);
+    for (int rows = 1; rows <= jit::most_amx_rows; rows++)
+        for (int vectors = 1; vectors <= (rows > jit::amx_rows ? 2 : jit::amx_accumulators); vectors++)
+            for (int i = 0; i < 8; i++) {
+                const kernel_call c = draw.call(rows, vectors);
+                ASSERT_EQ(got(c), expected(c))
+                    << rows << " x " << vectors << ", tail " << c.spec.tail << ", " << c.taps << " of "
+                    << c.spec.taps << " taps of " << c.spec.quads << " quads, " << c.tiles << " tiles";
+            }
+}
+
+} // namespace
