@@ -58,14 +58,15 @@ double amx_tile_cycles(int rows, int vectors, dim_t quads) {
     // Rows come from the second-level cache, weights as well unless the first one keeps them from tile to tile.
     const dim_t weights = quads * packed_i_block * packed_o_block * vectors;
     const bool are_near = weights <= costs::l1_ways * costs::l1_way_bytes;
-    const double products = tiles * costs::per_tile_product,
-                 loads = (row_tiles + vectors) * costs::per_tile_load,
+    const int missing_rows = jit::amx_rows - amx_register_rows(rows);
+    const double product = std::max(costs::least_tile_product,
+                                    costs::per_tile_product - missing_rows * costs::per_missing_tile_row);
+    const double loads = (row_tiles + vectors) * costs::per_tile_load,
                  far = (row_tiles + (are_near ? 0 : vectors)) * costs::per_far_tile;
+    const double step = std::max({tiles * product, loads, far});
     const auto steps = static_cast<double>(div_up(quads, jit::most_amx_quads));
-    return steps * std::max({products, loads, far, costs::tile_product_latency}) +
-           tiles * (costs::per_tile_load + costs::per_tile_store) +
-           rows * vectors * (costs::alone.per_vector + costs::alone.per_store * stores_per_vector(vectors)) +
-           costs::alone.per_tile;
+    return steps * step + tiles * (costs::per_tile_load + costs::per_tile_store) +
+           rows * vectors * costs::per_tile_result;
 }
 
 } // namespace

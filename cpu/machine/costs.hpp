@@ -37,13 +37,13 @@ constexpr tile_end alone{1, 1.4, 4};
 /// The end of a tile that comes among the products of the next tile, which hide most of it.
 constexpr tile_end overlapped{0.3, 0.8, 0};
 
-/// In tile registers, cycles of one: products of 16 rows, 16 columns and 64 bytes, a load from the first-level cache or
-/// from the second, a store; and of other shapes. From Intel's optimization manual and the width of the caches, none
-/// of it measured.
-constexpr double per_tile_product = 16, per_tile_load = 8, per_far_tile = 1024.0 / 48, per_tile_store = 16,
-                 per_tile_configuration = 100;
-/// A product in tile registers waits for the one before in the same accumulators.
-constexpr double tile_product_latency = 52;
+/// In tile registers, as measured on Emerald Rapids (doc/notes/amx.md): a product of 16 rows, 16 columns and
+/// 64 bytes, what a row less saves, and the least. Products of one accumulator do not wait for each other.
+constexpr double per_tile_product = 16, per_missing_tile_row = 2. / 3, least_tile_product = 9.3;
+/// A load of 16 rows from the first-level cache or from the second, a store, another configuration between products.
+constexpr double per_tile_load = 8.4, per_far_tile = 21, per_tile_store = 16, per_tile_configuration = 240;
+/// The epilogue of a vector of results.
+constexpr double per_tile_result = 2;
 
 /// Fetching a cache line of dst again that was written in part and has left the second-level cache.
 constexpr double per_refetched_line = 10;
