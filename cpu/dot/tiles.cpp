@@ -52,7 +52,8 @@ double vector_tile_cycles(jit::dot_products products, int rows, int vectors, dim
 /// Rows of each tile register, in one or two.
 int amx_register_rows(int rows) { return static_cast<int>(div_up(rows, div_up(rows, jit::amx_rows))); }
 
-/// Cycles of a tile in tile registers, which multiply in steps of 16 quads.
+/// Cycles of a tile in tile registers, which multiply in steps of 16 quads. The tile before is finished among all steps
+/// but the first.
 double amx_tile_cycles(int rows, int vectors, dim_t quads) {
     const int row_tiles = rows > jit::amx_rows ? 2 : 1, tiles = row_tiles * vectors;
     // Rows come from the second-level cache, weights as well unless the first one keeps them from tile to tile.
@@ -65,8 +66,11 @@ double amx_tile_cycles(int rows, int vectors, dim_t quads) {
                  far = (row_tiles + (are_near ? 0 : vectors)) * costs::per_far_tile;
     const double step = std::max({tiles * product, loads, far});
     const auto steps = static_cast<double>(div_up(quads, jit::most_amx_quads));
+    const int results = rows * vectors;
+    const double hidden =
+        std::min<double>(results, (steps - 1) * step / costs::per_tile_result_beside_products);
     return steps * step + tiles * (costs::per_tile_load + costs::per_tile_store) +
-           rows * vectors * costs::per_tile_result;
+           (results - hidden) * costs::per_tile_result;
 }
 
 } // namespace

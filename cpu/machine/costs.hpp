@@ -42,8 +42,8 @@ constexpr tile_end overlapped{0.3, 0.8, 0};
 constexpr double per_tile_product = 16, per_missing_tile_row = 2. / 3, least_tile_product = 9.3;
 /// A load of 16 rows from the first-level cache or from the second, a store, another configuration between products.
 constexpr double per_tile_load = 8.4, per_far_tile = 21, per_tile_store = 16, per_tile_configuration = 240;
-/// The epilogue of a vector of results.
-constexpr double per_tile_result = 2;
+/// The epilogue of a vector of results, alone and among products.
+constexpr double per_tile_result = 2, per_tile_result_beside_products = 3;
 
 /// Fetching a cache line of dst again that was written in part and has left the second-level cache.
 constexpr double per_refetched_line = 10;

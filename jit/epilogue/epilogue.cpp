@@ -150,6 +150,7 @@ void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {
         else
             for (std::size_t k = i; k < end; k++)
                 store_vector(results[k]);
+        between();
     }
 }
 

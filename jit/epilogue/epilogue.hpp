@@ -3,6 +3,7 @@
 // The epilogue for vectors: emits what common/bound_epilogue.cpp defines for one element, as an
 // `epilogue_plan` has decided.
 
+#include <functional>
 #include <vector>
 
 #include "jit/base/emitter.hpp"
@@ -20,6 +21,8 @@ struct epilogue_operands {
     const Xbyak::Reg64 &scratch;  ///< free for address computations
     bool are_interleaved = false; ///< each four results, see epilogue_plan::can_be_interleaved
     bool params_are_invariant = false; ///< one block, of equal numbers, for the whole call
+    /// Emits other code, which may stand between two vectors' instructions and leaves vectors and `scratch` alone.
+    const std::function<void()> *between = nullptr;
 };
 
 /// An accumulator to be finished, and where its results belong.
@@ -66,7 +69,12 @@ private:
         for (std::size_t k = 0; k < count; k++) {
             is_f32_ = is_f32;
             step(results[k]);
+            between();
         }
+    }
+    void between() const {
+        if (at_.between)
+            (*at_.between)();
     }
     void apply_post_op(int index, const epilogue_result *results, std::size_t count);
     /// Specialized for each post-op, in post_ops.cpp.

@@ -161,6 +161,7 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
         is_signed ? e_.vpminsb(words, words, clamp(stage.high)) : e_.vpminub(words, words, clamp(stage.high));
     if (stage.table >= 0)
         look_up(words, plan_.source().post_ops[static_cast<std::size_t>(stage.table)]);
+    between();
     if (!at_.are_interleaved)
         e_.permute_dwords(words, order, words);
 

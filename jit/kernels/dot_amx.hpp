@@ -6,8 +6,10 @@
 //   accumulators   up to four, 16 rows x 16 columns of sums each: 1 x 1 to 1 x 4, or 2 x 1 or 2 x 2 of rows x columns
 //   a step         16 quads of the reduction, 64 bytes of each row: a tile of source rows at their distance in memory,
 //                  and 16 rows of packed weights, which lie one after the other
-//   finish         accumulators are stored on the stack, 4 KiB that stay in the first-level cache, and come back as
-//                  vectors for the epilogue, which is emitted once for a few rows and loops over them
+//   finish         sums of a tile are stored on the stack in front of the next tile's first products, 4 KiB that stay
+//                  in the first-level cache, and come back as vectors for the epilogue. Its code is emitted for a few
+//                  rows among the products of a step, and once by itself, in a loop over the rows that are left: those
+//                  of short reductions, and the last tile's
 //
 // Rows that are no multiple of 16 are halved: the two tiles have the same shape and may share a row, whose sums
 // are stored twice. Reductions that are no multiple of a step end in tiles of their own shape, so that no byte is read
