@@ -19,7 +19,8 @@ TEST(OnnxTransposeOptimization, GivesATransposeThePairThatItLacks) {
 }
 
 TEST(OnnxTransposeOptimization, NeedsNoPermForThePairOfOneScale) {
-    const std::string graph = R"((float[2,4] x) => (float[] t, float[] y) <float s = {0.02}, uint8 z = {100}> {
+    const std::string graph =
+        R"((float[2,4] x) => (float[] t, float[] y) <float s = {0.02}, uint8 z = {100}> {
         t = Tanh(x)  m = Transpose$1(t)  q = QuantizeLinear(m, s, z)  y = DequantizeLinear(q, s, z) })";
     const std::string with_perm = rewritten(filled(graph, {"<perm=[1,0]>"}));
     EXPECT_NE(with_perm.find("Tanh QuantizeLinear DequantizeLinear"), std::string::npos) << with_perm;
