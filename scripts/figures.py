@@ -15,7 +15,7 @@ Prints a table of figures that changes to the structure aim at, so that they are
                              its contracts (`none` and `automatic` are no rules)
   files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's
                                interface) counted apart; implementations (cpu, but for the list and the
-                               reference) and those who use it (network, the bench) are not counted
+                               reference) and those who use it (loops, network, the bench) are not counted
   convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp
                              include, directly or not, in src, cpu and jit: headers with the files that
                              implement them; of the registry the header alone
@@ -125,7 +125,8 @@ def files_of_primitive(root, name):
         rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
         rf'dnnl_{name}(_desc_t)?\b|kind\({name}\b|NAMED\({name}\)|struct (OCTET_API )?{name}\b|def '
         rf'{name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
-    users = ("network/", "src/network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
+    users = ("loops/", "network/", "src/network/", "tools/bench/", "tools/match/", "serve/",
+             "interop/python/octet/torch/")
     found = []
     for path in product_files(root):
         implements = path.startswith("cpu/") and not path.startswith(("cpu/ref/", "cpu/choice/"))
