@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "${OCTET_TIDY_SOURCE:-$(dirname "$0")/..}"
 most_files=24
-rooms=(include src cpu jit interop serve tools)
+rooms=(include src cpu jit loops network interop serve tools)
 patterns=("${rooms[@]/%//*.cpp}")
 
 changed() { git diff --name-only --diff-filter=d "$1" -- "${patterns[@]}"; }

@@ -62,10 +62,17 @@ private:
     int sum_row_bytes() const { return spec_.vectors * vector_bytes(); }
     int sum_bytes() const { return spec_.rows * sum_row_bytes(); }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
-    Xbyak::Address stack(int slot) { return qword[rsp + sum_bytes() + slot * 8]; }
+    /// Distance of a vector from the first one of row 0: in sums with `row_bytes` per row, and in weights.
+    std::size_t offset(int row, int row_bytes, int v) const {
+        return static_cast<std::size_t>(row) * static_cast<std::size_t>(row_bytes) +
+               static_cast<std::size_t>(v) * static_cast<std::size_t>(vector_bytes());
+    }
+    Xbyak::Address stack(int slot) {
+        return qword[rsp + offset(spec_.rows, sum_row_bytes(), 0) + static_cast<std::size_t>(slot) * 8];
+    }
     /// Where a tile of sums lies; reg_steps has the distance of their rows.
     Xbyak::Address stack_of_sums(int row_tile, int v) {
-        return ptr[rsp + reg_steps + first_row(row_tile) * sum_row_bytes() + v * vector_bytes()];
+        return ptr[rsp + reg_steps + offset(first_row(row_tile), sum_row_bytes(), v)];
     }
     int no_tile() const { return sum_bytes() + vector_bytes(); } ///< in reg_sums, before the first tile
 
@@ -232,7 +239,7 @@ void amx_dot_kernel::first_step() {
     xor_(reg_tap_offsets, reg_tap_offsets);
     const auto start = [&](int r, int v) {
         tilestored(stack_of_sums(r, v), acc(r, v));
-        tileloadd(acc(r, v), ptr[reg_address + reg_tap_offsets + v * vector_bytes()]);
+        tileloadd(acc(r, v), ptr[reg_address + reg_tap_offsets + offset(0, 0, v)]);
     };
     for (const auto &emit : step(shapes_.quads, false, start))
         emit();
@@ -299,7 +306,7 @@ int amx_dot_kernel::portions_of_step(std::int64_t steps) const {
 
 /// The instructions spread evenly among so many portions.
 void amx_dot_kernel::portions_among(const instructions &code, int count) {
-    const std::size_t pauses = static_cast<std::size_t>(pauses_ * count);
+    const std::size_t pauses = static_cast<std::size_t>(pauses_) * static_cast<std::size_t>(count);
     std::size_t pause = 0, emitted = 0;
     const std::function<void()> between = [&] {
         for (pause++; emitted * pauses < pause * code.size() && emitted < code.size(); emitted++)
@@ -386,7 +393,8 @@ void amx_dot_kernel::rest_of_tile() {
     L(rest);
     if (const int rows = spec_.rows % portion_rows())
         finish_rows(rows, [] {});
-    sub(reg_row, static_cast<std::uint32_t>(portions() * portion_rows() * spec_.dst_row_stride));
+    const std::int64_t finished = std::int64_t{portions()} * portion_rows();
+    sub(reg_row, static_cast<std::uint32_t>(finished * spec_.dst_row_stride));
 }
 
 void amx_dot_kernel::next_rows() {
@@ -411,7 +419,7 @@ void amx_dot_kernel::finish_rows(int rows, const std::function<void()> &between)
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < spec_.vectors; v++) {
             const vec &sum = sums[results.size()];
-            move(sum, ptr[rsp + reg_sums + r * sum_row_bytes() + v * vector_bytes()]);
+            move(sum, ptr[rsp + reg_sums + offset(r, sum_row_bytes(), v)]);
             between();
             results.push_back({sum, r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v)});
             if (results.size() == sums.size())
