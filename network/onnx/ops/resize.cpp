@@ -169,9 +169,9 @@ element_map nearest_elements(const lowering &l, const std::vector<axis_sizes> &a
 
 // ---- bilinear
 
-class linear_step final : public loop_step {
+class linear_resize_step final : public loop_step {
 public:
-    linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
+    linear_resize_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
         : src_(l.input_buffer(0)), dst_(l.output_buffer()), is_in_blocks_(l.marks().is_of_blocks),
           rows_(weights_of(l, rows)), columns_(weights_of(l, columns)), image_(rows.in * columns.in),
           row_(columns.in), images_(element_count(l.input(0).dims) / image_) {}
@@ -308,7 +308,7 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
                                 (is_cubic ? "" : ", u8 or s8"));
     if (is_cubic)
         return std::make_unique<cubic_step>(l, axes[rank - 2], axes[rank - 1]);
-    return std::make_unique<linear_step>(l, axes[rank - 2], axes[rank - 1]);
+    return std::make_unique<linear_resize_step>(l, axes[rank - 2], axes[rank - 1]);
 }
 
 // ---- Shapes, and whether rows of a batch stay apart
