@@ -167,6 +167,12 @@ template <typename Fold> struct extreme_rows {
             n, place, [row = x + place](dim_t i) { return row[i]; }, of);
     }
 
+    /// A row for "rkr", of which the first one of a result begins with the first element, wherever that stands
+    /// in the order of the row: it decides which of two zeros is left, and whether a NaN is.
+    float of_begun_row(dim_t place, dim_t n, dim_t results) const {
+        return place < results * n ? of(x[place], of_row(place, n)) : of_row(place, n);
+    }
+
     void fold_rows(const columns &c) const {
         const float *const from = x + c.matrix * c.rows * c.n;
         float *const to = y + c.matrix * c.n;
@@ -205,7 +211,6 @@ template <typename Fold> struct extreme_rows {
 
     void run(const reduction &r, std::uint8_t *has_begun) const {
         const std::vector<dim_t> &size = r.form.sizes;
-        const auto row = [&](dim_t place, dim_t n) { return of_row(place, n); };
         if (are_rows(r.form))
             for_results(r, size.back(), [&](dim_t k) { y[k] = of_row(k * size.back(), size.back()); });
         else if (are_columns(r.form))
@@ -213,7 +218,8 @@ template <typename Fold> struct extreme_rows {
         else if (r.form.kinds == "krk")
             for_columns(size[0], size[1], size[2], [&](const columns &c) { fold_columns(c); });
         else if (r.form.kinds == "rkr" && r.count > 1)
-            fold_outer_rows(size, y, row, of);
+            fold_outer_rows(
+                size, y, [&](dim_t place, dim_t n) { return of_begun_row(place, n, r.count); }, of);
         else
             fold_in_order(r, has_begun);
     }

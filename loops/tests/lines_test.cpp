@@ -147,6 +147,22 @@ TEST(KeptWalk, TakesElementsOfAResultInOrder) {
     }
 }
 
+/// ONNX Runtime 1.30 leaves +0 of +0 and zeros of the other sign, and NaN of NaN and numbers, where they stand first,
+/// whatever the lanes of the first row are.
+TEST(Reductions, ExtremesBeginWithTheFirstElement) {
+    const std::vector<dim_t> dims = {2, 3, 13};
+    const loops::reduction r = {
+        loops::reduction_form_of(dims, {true, false, true}), {dims, {0, 1, 0}}, 2 * 3 * 13, 3};
+    for (const float first : {0.f, nan}) {
+        floats x(at(r.elements), -0.f), y(at(r.count));
+        x[13] = first; // of result 1, in front of the first vector of its row
+        std::vector<std::uint8_t> has_begun(at(r.count));
+        loops::reduce_to_extremes(r, true, x.data(), y.data(), has_begun.data());
+        for (std::size_t i = 0; i < y.size(); i++)
+            test::expect_same(y[i], i == 1 ? first : -0.f, "result ", i);
+    }
+}
+
 /// All dimensions but a row of lanes: results take elements in the order of memory, from the first on.
 TEST(Reductions, FoldInTheOrderOfMemory) {
     const std::vector<dim_t> dims = {6, 5, 40, 30};
