@@ -62,17 +62,18 @@ private:
     int sum_row_bytes() const { return spec_.vectors * vector_bytes(); }
     int sum_bytes() const { return spec_.rows * sum_row_bytes(); }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
-    /// Distance of a vector from the first one of row 0: in sums with `row_bytes` per row, and in weights.
-    std::size_t offset(int row, int row_bytes, int v) const {
-        return static_cast<std::size_t>(row) * static_cast<std::size_t>(row_bytes) +
-               static_cast<std::size_t>(v) * static_cast<std::size_t>(vector_bytes());
+    std::size_t vector_offset(int v) const {
+        return static_cast<std::size_t>(v) * static_cast<std::size_t>(vector_bytes());
+    }
+    std::size_t sums_offset(int row, int v) const {
+        return static_cast<std::size_t>(row) * static_cast<std::size_t>(sum_row_bytes()) + vector_offset(v);
     }
     Xbyak::Address stack(int slot) {
-        return qword[rsp + offset(spec_.rows, sum_row_bytes(), 0) + static_cast<std::size_t>(slot) * 8];
+        return qword[rsp + sums_offset(spec_.rows, 0) + static_cast<std::size_t>(slot) * 8];
     }
     /// Where a tile of sums lies; reg_steps has the distance of their rows.
     Xbyak::Address stack_of_sums(int row_tile, int v) {
-        return ptr[rsp + reg_steps + offset(first_row(row_tile), sum_row_bytes(), v)];
+        return ptr[rsp + reg_steps + sums_offset(first_row(row_tile), v)];
     }
     int no_tile() const { return sum_bytes() + vector_bytes(); } ///< in reg_sums, before the first tile
 
@@ -239,7 +240,7 @@ void amx_dot_kernel::first_step() {
     xor_(reg_tap_offsets, reg_tap_offsets);
     const auto start = [&](int r, int v) {
         tilestored(stack_of_sums(r, v), acc(r, v));
-        tileloadd(acc(r, v), ptr[reg_address + reg_tap_offsets + offset(0, 0, v)]);
+        tileloadd(acc(r, v), ptr[reg_address + reg_tap_offsets + vector_offset(v)]);
     };
     for (const auto &emit : step(shapes_.quads, false, start))
         emit();
@@ -419,7 +420,7 @@ void amx_dot_kernel::finish_rows(int rows, const std::function<void()> &between)
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < spec_.vectors; v++) {
             const vec &sum = sums[results.size()];
-            move(sum, ptr[rsp + reg_sums + offset(r, sum_row_bytes(), v)]);
+            move(sum, ptr[rsp + reg_sums + sums_offset(r, v)]);
             between();
             results.push_back({sum, r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v)});
             if (results.size() == sums.size())

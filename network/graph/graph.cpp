@@ -277,10 +277,8 @@ std::optional<std::int32_t> constant_code(const graph &g, tensor_id code) {
 }
 
 bool is_read(const graph &g, tensor_id t) {
-    const auto has_it = [&](tensor_ids list) { return std::count(list.begin(), list.end(), t) != 0; };
-    return has_it(outputs_of(g)) || std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
-               return has_it(inputs_of(reader));
-           });
+    return has(outputs_of(g), t) ||
+           any_of(g.nodes, [&](const node &reader) { return has(inputs_of(reader), t); });
 }
 
 void report_none_used() { throw std::out_of_range("a tensor or node that there is not is used"); }

@@ -173,8 +173,7 @@ void graph_editor::count(const node &n, node_id i, bool is_there) {
 }
 
 bool graph_editor::is_read(const node &n) const {
-    const tensor_ids written = outputs_of(n);
-    return std::any_of(written.begin(), written.end(), [&](tensor_id t) { return !consumers(t).empty(); });
+    return any_of(outputs_of(n), [&](tensor_id t) { return !consumers(t).empty(); });
 }
 
 } // namespace octet::model
