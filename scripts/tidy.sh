@@ -11,7 +11,7 @@ most_files=24
 rooms=(include src cpu jit loops network interop serve tools)
 patterns=("${rooms[@]/%//*.cpp}")
 
-changed() { git diff --name-only --diff-filter=d "$1" -- "${patterns[@]}"; }
+changed() { git diff --name-only --diff-filter=d "$1" -- "${patterns[@]}" ':(exclude,glob)**/tests/**'; }
 
 base=${1:-${OCTET_TIDY_BASE:-}}
 if [ -z "$base" ]; then
