@@ -14,9 +14,9 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
 /usr/bin/python3 "$networks/make_encoder.py" tiny --quantization dynamic --output tiny.onnx
-said=$(node "$networks/compare_encoders.mjs" --octet "$octet" --sequence 16 --rounds 1 --runs 1 tiny.onnx)
+said=$(node "$networks/compare_encoders.mjs" --exact --octet "$octet" --sequence 16 --rounds 1 --runs 1 tiny.onnx)
 grep -q 'last_hidden_state 0.0e+0, .*ratio' <<<"$said" || { echo "$said"; exit 1; }
 
 /usr/bin/python3 "$networks/make_onnx.py" mobilenet_v2 --output mobilenet.onnx
-said=$(node "$networks/compare_onnxruntime.mjs" --octet "$octet" --rounds 1 --runs 1 mobilenet.onnx)
+said=$(node "$networks/compare_onnxruntime.mjs" --exact --octet "$octet" --rounds 1 --runs 1 mobilenet.onnx)
 grep -q 'equal bytes .*ratio' <<<"$said" || { echo "$said"; exit 1; }
