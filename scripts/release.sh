@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release: release.sh [--source] VERSION [FOLDER]. Everything lies in FOLDER, by default build/octet-VERSION:
-# the source archive, Debian packages, the wheel, the container image, the bill of materials (SPDX) and checksums.
+# the source archive, Debian packages, the wheels, the container image, the bill of materials (SPDX) and checksums.
 # --source stops behind the source archive.
 #
 # It refuses before it builds: a tree with changes, a version that is not VERSION everywhere, a changelog without a
@@ -52,14 +52,14 @@ echo "== source archive"
 git archive --format=tar --prefix="octet-$version/" HEAD | gzip -n -9 >"$folder/octet-$version.tar.gz"
 if $only_source; then exit 0; fi
 
-echo "== Debian packages, wheel"
+echo "== Debian packages, wheels"
 scripts/packages.sh build docs
 cmake --preset package >/dev/null
 cmake --build --preset package -- --quiet
 (cd build/package && cpack -G DEB -B "$folder" >/dev/null)
 rm -rf "$folder/_CPack_Packages"
 scripts/wheel.sh build/package
-cp build/octet-"$version"-*.whl "$folder/"
+cp build/{octet_int8,onnxruntime_ep_octet}-"$version"-*.whl "$folder/"
 
 echo "== container image"
 cp serve/deploy/Containerfile "$folder/"

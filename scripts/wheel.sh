@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the wheel of the Python package, build/octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else
-# build/wheel is compiled.
+# Makes the wheels of the Python package and of ONNX Runtime's provider, build/octet_int8-*.whl and
+# build/onnxruntime_ep_octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else build/wheel is compiled.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,4 +15,5 @@ mkdir -p build
 import sys
 sys.path.insert(0, 'interop/python')
 import wheel_backend
-print('build/' + wheel_backend.build_wheel('build'))"
+for make in wheel_backend.build_wheel, wheel_backend.provider_wheel:
+    print('build/' + make('build'))"

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the wheel of the package octet (PEP 517): CMake compiles, this file packs.
+"""Builds the wheels of Octet: CMake compiles, this file packs.
+
+Each wheel has a pyproject.toml, whose table [tool.octet.wheel] names the Python package and the modules of the
+build that lie in it. The one at the root is octet-int8, which pip builds (PEP 517); provider_wheel() makes that of
+interop/onnxruntime/wheel, ONNX Runtime's execution provider alone. Both have the version of CMakeLists.txt.
 
 A wheel is for machines without Octet, so it brings every shared library that its module needs, but for those
 of the C and C++ runtimes, under names of their own, as auditwheel does: other wheels may bring other versions
@@ -84,19 +88,19 @@ def _bring_libraries(modules, place):
     return list(sources.values())
 
 
-def _project():
-    """The table [project] of pyproject.toml, the one description of the package."""
+def _tables(folder):
+    """The tables [project] and [tool.octet.wheel] of a folder's pyproject.toml, the one description of a wheel."""
     try:
         import tomllib
     except ImportError:  # Python below 3.11
         from pip._vendor import tomli as tomllib
-    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
-        return tomllib.load(file)["project"]
+    with open(os.path.join(folder, "pyproject.toml"), "rb") as file:
+        tables = tomllib.load(file)
+    return tables["project"], tables["tool"]["octet"]["wheel"]
 
 
-def _metadata(version):
-    project = _project()
-    with open(os.path.join(ROOT, project["readme"])) as file:
+def _metadata(project, folder, version):
+    with open(os.path.join(folder, project["readme"])) as file:
         description = file.read()
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}",
              f"Summary: {project['description']}", f"License: {project['license']['text']}",
@@ -104,7 +108,7 @@ def _metadata(version):
     lines += [f"Author: {author['name']}" for author in project["authors"]]
     lines += [f"Keywords: {','.join(project['keywords'])}"] + [f"Classifier: {c}" for c in project["classifiers"]]
     lines += [f"Requires-Dist: {package}" for package in project["dependencies"]]
-    for extra, packages in project["optional-dependencies"].items():
+    for extra, packages in project.get("optional-dependencies", {}).items():
         lines += [f"Provides-Extra: {extra}"] + [f'Requires-Dist: {p}; extra == "{extra}"' for p in packages]
     return "\n".join(lines + ["Description-Content-Type: text/markdown", "", description])
 
@@ -133,33 +137,38 @@ def _copy_licences(libraries, folder):
             shutil.copy(text, os.path.join(folder, f"{package}.txt"))
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """PEP 517: makes the wheel and returns its name."""
-    from wheel.wheelfile import WheelFile
-    build, version = _compiled(), _version()
+def _tag(modules, objects):
+    """py3-none where no module is one of Python's, else the interpreter that this is."""
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    of_python = any(module.endswith(sysconfig.get_config_var("EXT_SUFFIX")) for module in modules)
+    return f"{f'{python}-{python}' if of_python else 'py3-none'}-{_platform(objects)}"
+
+
+def _build(folder, wheel_directory):
+    """Makes the wheel that a folder's pyproject.toml describes, and returns its name."""
+    from wheel.wheelfile import WheelFile
+    (project, content), build, version = _tables(folder), _compiled(), _version()
+    distribution = project["name"].replace("-", "_")
     with tempfile.TemporaryDirectory() as stage:
-        package = os.path.join(stage, "octet")
-        shutil.copytree(os.path.join(ROOT, "interop", "python", "octet"), package,
+        package = os.path.join(stage, os.path.basename(content["package"]))
+        shutil.copytree(os.path.join(folder, content["package"]), package,
                         ignore=shutil.ignore_patterns("__pycache__"))
         modules = []
-        for folder, module in (("python/octet", "_octet" + sysconfig.get_config_var("EXT_SUFFIX")),
-                               ("interop/onnxruntime", "liboctet_onnxruntime.so")):  # octet.onnxruntime
-            modules.append(os.path.join(package, module))
-            shutil.copy(os.path.join(build, folder, module), package)
+        for module in content["modules"]:
+            path = os.path.join(build, module.format(suffix=sysconfig.get_config_var("EXT_SUFFIX")))
+            modules.append(shutil.copy(path, package))
             _run("strip", "--strip-unneeded", modules[-1])
-        brought = os.path.join(stage, "octet.libs")
+        brought = os.path.join(stage, f"{distribution}.libs")
         sources = _bring_libraries(modules, brought)
-        objects = modules + [os.path.join(brought, copy) for copy in os.listdir(brought)]
-        tag = f"{python}-{python}-{_platform(objects)}"
-        name = f"octet-{version}-{tag}.whl"
-        information = os.path.join(stage, f"octet-{version}.dist-info")
+        tag = _tag(modules, modules + [os.path.join(brought, copy) for copy in os.listdir(brought)])
+        information = os.path.join(stage, f"{distribution}-{version}.dist-info")
         os.makedirs(information)
         with open(os.path.join(information, "METADATA"), "w") as file:
-            file.write(_metadata(version))
+            file.write(_metadata(project, folder, version))
         with open(os.path.join(information, "WHEEL"), "w") as file:
             file.write(f"Wheel-Version: 1.0\nGenerator: octet\nRoot-Is-Purelib: false\nTag: {tag}\n")
         _copy_licences(sources, os.path.join(information, "licenses"))
+        name = f"{distribution}-{version}-{tag}.whl"
         path = os.path.join(wheel_directory, name)
         if os.path.exists(path):
             os.remove(path)
@@ -168,11 +177,21 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return name
 
 
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """PEP 517: makes the wheel of octet-int8 and returns its name."""
+    return _build(ROOT, wheel_directory)
+
+
+def provider_wheel(wheel_directory):
+    """Makes the wheel of onnxruntime-ep-octet and returns its name."""
+    return _build(os.path.join(ROOT, "interop", "onnxruntime", "wheel"), wheel_directory)
+
+
 def build_sdist(sdist_directory, config_settings=None):
     """PEP 517: the sources of the last commit."""
     version = _version()
-    name = f"octet-{version}.tar.gz"
-    archive = subprocess.run(["git", "archive", f"--prefix=octet-{version}/", "HEAD"], check=True,
+    name = f"octet_int8-{version}.tar.gz"
+    archive = subprocess.run(["git", "archive", f"--prefix=octet_int8-{version}/", "HEAD"], check=True,
                              stdout=subprocess.PIPE, cwd=ROOT).stdout
     with gzip.open(os.path.join(sdist_directory, name), "wb") as file:
         file.write(archive)

@@ -48,7 +48,7 @@ left=$(find / -xdev \( -name '*liboctet*' -o -path '*/octet/*' \) -not -path "$P
     -not -path '/var/lib/*' | head)
 [ -z "$left" ] || fail "left behind: $left"
 
-for wheel in octet-*.whl; do
+for wheel in octet_int8-*.whl; do
     [ -e "$wheel" ] || continue
     echo "== the wheel, without Octet's and oneTBB's packages"
     apt-mark manual python3-numpy >/dev/null
