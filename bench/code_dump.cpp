@@ -1,4 +1,5 @@
-// The machine code of a fixed list of problems, as one line of text for each problem and level:
+// The machine code of a fixed list of problems, as one line of text for each problem and level, whatever levels
+// the machine has:
 //
 //   level  problem  implementation  pieces of code  their bytes  hash of all of them
 //

@@ -64,6 +64,10 @@ set_source_files_properties(tests/amx/instructions.cpp PROPERTIES COMPILE_OPTION
 add_library(every_level OBJECT EXCLUDE_FROM_ALL tests/support/every_level.cpp)
 target_link_libraries(every_level PRIVATE octet_testing)
 
+# Programs with this generate the code of every level, and must run none of it.
+add_library(every_feature OBJECT EXCLUDE_FROM_ALL tests/support/every_feature.cpp)
+target_link_libraries(every_feature PRIVATE octet_testing)
+
 # Tests with packages of npm, which scripts/packages.sh puts into a folder of its own, are skipped without them.
 find_program(NODE node)
 mark_as_advanced(NODE)
