@@ -158,6 +158,40 @@ void refuse_empty_values(CLI::App &app) {
             option->check(check);
 }
 
+namespace {
+
+/// How many letters are inserted, left out, replaced or exchanged with the next one between two words.
+std::size_t distance(const std::string &a, const std::string &b) {
+    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); i++)
+        for (std::size_t k = 0; k <= b.size(); k++) {
+            if (i == 0 || k == 0) {
+                d[i][k] = i + k;
+                continue;
+            }
+            d[i][k] = std::min({d[i - 1][k] + 1, d[i][k - 1] + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1])});
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                d[i][k] = std::min(d[i][k], d[i - 2][k - 2] + 1);
+        }
+    return d[a.size()][b.size()];
+}
+
+/// "; did you mean NAME?" for the name of `app` that a third of the word's letters or fewer keep from `word`.
+std::string suggestion(const std::string &word, const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+        names.push_back(command->get_name());
+    for (const CLI::Option *option : app.get_options())
+        for (const std::string &name : option->get_lnames())
+            names.push_back("--" + name);
+    std::pair<std::size_t, std::string> best{word.size() / 3 + 1, {}};
+    for (const std::string &name : names)
+        best = std::min(best, {distance(word, name), name});
+    return best.second.empty() ? "" : "; did you mean " + best.second + "?";
+}
+
+} // namespace
+
 std::string usage_text(const CLI::ParseError &e, const CLI::App &app) {
     std::string text = e.what();
     const std::string first = text.substr(0, text.find(':')), last = text.substr(text.rfind(": ") + 2);
@@ -174,8 +208,9 @@ std::string usage_text(const CLI::ParseError &e, const CLI::App &app) {
         // Its text has the words in reverse.
         const std::vector<std::string> words = app.remaining(true);
         const std::string first_word = words.empty() ? last : words.front();
-        text =
-            (app.get_subcommands().empty() ? "unknown command or option: " : "not expected: ") + first_word;
+        text = app.get_subcommands().empty()
+                   ? "unknown command or option: " + first_word + suggestion(first_word, app)
+                   : "not expected: " + first_word + suggestion(first_word, *app.get_subcommands().front());
     }
     const std::string command =
         app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();

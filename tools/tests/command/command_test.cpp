@@ -38,6 +38,9 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
          "(see "
          "octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
+        {{"bnech"}, "unknown command or option: bnech; did you mean bench? (see octet --help)"},
+        {{"run", "M", "--thread", "2"},
+         "not expected: --thread; did you mean --threads? (see octet run --help)"},
         {{"nosuch", "M"}, "unknown command or option: nosuch (see octet --help)"},
         {{"preload", "--nosuch", "/bin/true"},
          "not expected: --nosuch, before PROGRAM (see octet preload --help)"},
