@@ -52,24 +52,55 @@ std::string bytes_text(std::size_t bytes) {
     return fixed(value, is_whole ? 0 : 1) + " " + unit;
 }
 
-std::string table::text() const {
-    std::vector<std::size_t> widths;
+std::vector<std::string> wrapped(const std::string &text, std::size_t width) {
+    std::vector<std::string> lines;
+    std::string rest = text;
+    while (rest.size() > width) {
+        std::size_t end = rest.rfind(' ', width);
+        if (end == std::string::npos || end == 0)
+            end = rest.find(' ', width);
+        if (end == std::string::npos)
+            break;
+        lines.push_back(rest.substr(0, end));
+        rest.erase(0, end + 1);
+    }
+    lines.push_back(rest);
+    return lines;
+}
+
+std::vector<std::size_t> table::widths() const {
+    std::vector<std::size_t> result;
     for (const column &c : columns_)
-        widths.push_back(c.title.size());
+        result.push_back(c.title.size());
     for (const auto &row : rows_)
         for (std::size_t i = 0; i < row.size(); i++)
-            widths[i] = std::max(widths[i], row[i].size());
+            result[i] = std::max(result[i], row[i].size());
+    return result;
+}
+
+std::string table::text() const {
+    constexpr std::size_t narrowest = 30; // of a column that goes on below itself
+    std::vector<std::size_t> room = widths();
+    std::size_t indent = 0; // of the last column
+    for (std::size_t i = 0; i + 1 < room.size(); i++)
+        indent += room[i] + 2;
+    if (columns_.back().side == align::left)
+        room.back() = std::min(room.back(), std::max(narrowest, widest_line - std::min(widest_line, indent)));
 
     std::string result;
     const auto append = [&](const std::vector<std::string> &row) {
         std::string line;
-        for (std::size_t i = 0; i < row.size(); i++) {
-            const std::string blanks(widths[i] - row[i].size(), ' ');
-            line +=
-                (i == 0 ? "" : "  ") + (columns_[i].side == align::right ? blanks + row[i] : row[i] + blanks);
+        for (std::size_t i = 0; i + 1 < row.size(); i++) {
+            const std::string blanks(room[i] - row[i].size(), ' ');
+            line += (columns_[i].side == align::right ? blanks + row[i] : row[i] + blanks) + "  ";
         }
-        line.erase(line.find_last_not_of(' ') + 1);
-        result += line + '\n';
+        for (const std::string &part : wrapped(row.back(), room.back())) {
+            const bool is_right = columns_.back().side == align::right;
+            line += is_right ? std::string(room.back() - part.size(), ' ') + part : part;
+            line.erase(line.find_last_not_of(' ') + 1);
+            result += line + '\n';
+            line.assign(indent, ' ');
+        }
     };
     std::vector<std::string> titles;
     for (const column &c : columns_)

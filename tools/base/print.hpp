@@ -23,7 +23,13 @@ std::string one_line(const std::string &text, std::size_t longest = 400);
 /// "32 KiB", "1.4 MiB"
 std::string bytes_text(std::size_t bytes);
 
-/// Rows under headers; columns as wide as their widest cell, numbers to the right.
+constexpr std::size_t widest_line = 110;
+
+/// The text in lines of at most `width` characters, which end between words; a longer word has a line of its own.
+std::vector<std::string> wrapped(const std::string &text, std::size_t width);
+
+/// Rows under headers; columns as wide as their widest cell, numbers to the right. Where a line would be wider than
+/// `widest_line`, a last column of text goes on below itself.
 class table {
 public:
     enum class align { left, right };
@@ -37,6 +43,8 @@ public:
     std::string text() const;
 
 private:
+    std::vector<std::size_t> widths() const;
+
     std::vector<column> columns_;
     std::vector<std::vector<std::string>> rows_;
 };

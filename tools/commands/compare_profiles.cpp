@@ -1,12 +1,14 @@
-// octet compare-profiles: a network under two runtimes or rules, as a page.
+// octet compare-profiles: a network under two runtimes or rules, as a table and as a page.
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "base/json.hpp"
 #include "base/options.hpp"
+#include "base/print.hpp"
 #include "commands/commands.hpp"
 #include "commands/match_files.hpp"
 #include "commands/network_file.hpp"
@@ -51,19 +53,39 @@ std::vector<std::int64_t> read_labels(const std::string &path) {
     return labels;
 }
 
+/// Six digits: differences of codes are whole, those of floats need no more.
+std::string short_number(double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+}
+
+/// Per operator: how many codes differ.
+std::string table_of(const match::comparison &c) {
+    constexpr auto right = table::align::right;
+    table t({{"operator"}, {"elements", right}, {"differ", right}, {"largest", right}, {"tensor"}});
+    for (const match::operator_difference &d : c.operators)
+        t.add({d.op, std::to_string(d.elements), std::to_string(d.different), short_number(d.largest),
+               d.tensor});
+    return t.text();
+}
+
 void compare_profiles(const compare_profiles_options &options) {
     if (options.json)
         reserve_standard_output();
     apply(options.machine);
-    storage::require_replaceable(options.output);
+    if (!options.output.empty())
+        storage::require_replaceable(options.output);
     const model::graph g = read_graph(options.net);
     require_sizes(g, options.net);
     const match::contender a = match::find_contender(g.framework, options.a),
                            b = match::find_contender(g.framework, options.b);
     const std::vector<std::int64_t> labels = read_labels(options.labels);
     const match::comparison c = match::compare_networks(g, a, b, read_inputs(g, options), labels);
-    const std::string page = match::to_html(c, options.net.model);
-    storage::replace_file(options.output, page.data(), page.size());
+    if (!options.output.empty()) {
+        const std::string page = match::to_html(c, options.net.model);
+        storage::replace_file(options.output, page.data(), page.size());
+    }
     if (options.json) {
         json operators = json::array();
         for (const match::operator_difference &d : c.operators)
@@ -73,7 +95,7 @@ void compare_profiles(const compare_profiles_options &options) {
                                  {"different", d.different},
                                  {"largest", d.largest}});
         return print({{"model", options.net.model},
-                      {"file", options.output},
+                      {"file", options.output.empty() ? json() : json(options.output)},
                       {"operators", operators},
                       {"rows", c.rows},
                       {"agreeing", c.agreeing},
@@ -82,9 +104,11 @@ void compare_profiles(const compare_profiles_options &options) {
     std::size_t differing = 0;
     for (const match::operator_difference &d : c.operators)
         differing += d.different > 0;
-    std::cout << differing << " of " << c.operators.size() << " operators give other codes; " << c.agreeing
-              << " of " << c.rows << " rows of the output have the same largest element\nwrote "
-              << options.output << '\n';
+    std::cout << table_of(c) << '\n'
+              << differing << " of " << c.operators.size() << " operators give other codes; " << c.agreeing
+              << " of " << c.rows << " rows of the output have the same largest element\n";
+    if (!options.output.empty())
+        std::cout << "wrote " << options.output << '\n';
 }
 
 } // namespace
@@ -92,14 +116,13 @@ void compare_profiles(const compare_profiles_options &options) {
 void add_compare_profiles_command(CLI::App &app) {
     const auto options = std::make_shared<compare_profiles_options>();
     CLI::App *command =
-        app.add_subcommand("compare-profiles", "Compare a network under two runtimes or rules, as a page");
+        app.add_subcommand("compare-profiles", "Compare a network under two runtimes or rules");
     command->add_option("MODEL", options->net.model, "A .tflite or .onnx file")->required()->type_name("");
     command->add_option("A", options->a, "A runtime or a rule, as octet match-network names them")
         ->required()
         ->type_name("");
     command->add_option("B", options->b, "Another one")->required()->type_name("");
-    command->add_option("-o,--output", options->output, "The page to write, one file of HTML")
-        ->required()
+    command->add_option("-o,--output", options->output, "A page to write, one file of HTML")
         ->type_name("FILE");
     command->add_option("--batch", options->net.batch, "First dimension of the inputs")
         ->type_name("N")

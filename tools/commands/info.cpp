@@ -57,7 +57,9 @@ void print_info() {
               << "  primitive cache   " << bytes_text(get_primitive_cache_capacity())
               << " (OCTET_PRIMITIVE_CACHE_CAPACITY)\n"
               << "  verbose           " << get_verbose() << " (OCTET_VERBOSE)\n"
-              << "\nrequantization rules\n  " << rule_names() << '\n';
+              << "\nrequantization rules\n";
+    for (const std::string &line : wrapped(rule_names(), widest_line - 2))
+        std::cout << "  " << line << '\n';
     print_implementations();
 }
 

@@ -274,6 +274,10 @@ TEST_F(MatchNetworkTest, ComparesTwoProfilesOnAPage) {
             object({"compare-profiles", model, arm, "litert-2026.08-x86", "-o", path("page.html")});
         EXPECT_EQ(machines["operators"].size(), 12u) << arm;
     }
+    const outcome table = octet({"compare-profiles", model, "tflite_2step", "ort_f32"});
+    EXPECT_EQ(table.exit_code, 0) << table.err;
+    EXPECT_NE(table.out.find("node 0 (CONV_2D)"), std::string::npos) << table.out;
+    EXPECT_EQ(table.out.find("wrote"), std::string::npos) << table.out;
     expect_refusals(
         {{{"compare-profiles", "M", "litert-2026.08-arm64+nosuch", "ort_f32", "-o", "D/p.html"},
           "there is no profile 'nosuch'; the closest are …"},
