@@ -58,6 +58,8 @@ OCTET_C_API const char *octet_last_error(void);
 
 /// Version of the library that runs, "0.1.0". Never null.
 OCTET_C_API const char *octet_version(void);
+/// Version of the results' bytes, 1 and more: libraries with the same one give the same bytes.
+OCTET_C_API int octet_numerics_version(void);
 /// The machine's best instruction set, e.g. "avx512_vnni". Never null.
 OCTET_C_API const char *octet_machine_cpu_isa(void);
 /// The instruction set in use: the machine's best, unless capped. Never null.

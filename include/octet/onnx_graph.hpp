@@ -30,9 +30,9 @@ enum class summed_products { none, of_codes, of_floats };
 /// does not have.
 OCTET_API summed_products onnx_products(const std::string &name);
 
-/// Turns an ONNX graph into the form that `read_onnx` gives a file's: operators that are several others
-/// (Attention, DynamicQuantizeMatMul, …) are replaced by them, and INT64 arithmetic is marked, because its
-/// results must fit into 32 bits. Nodes have no absent inputs at the end of their lists. `is_int64` tells by
+/// Turns an ONNX graph into the form that `read_onnx` gives a file's: operators that ONNX Runtime has no kernel
+/// for (Mish) and QAttention are replaced by their parts, and INT64 arithmetic is marked, because its results
+/// must fit into 32 bits. Nodes have no absent inputs at the end of their lists. `is_int64` tells by
 /// tensor index which inputs and constants, s32 here, are INT64 in the network; tensors beyond its end are
 /// not. Throws octet::error, with the node, for an operator that cannot be taken apart.
 OCTET_API void complete_onnx_graph(graph &g, std::vector<bool> is_int64);

@@ -132,6 +132,10 @@ OCTET_API void set_jit_profile(const std::string &profiler);
 
 /// "0.1.0"
 OCTET_API const char *version();
+/// Returns the version of the results' bytes: 1 and more. Whatever has the same one has the same bytes, on every
+/// CPU, for everything that both can compute; it is raised when a byte of any contract changes (CHANGELOG.md
+/// says which). OCTET_NUMERICS_VERSION is that of the headers.
+OCTET_API int numerics_version();
 
 } // namespace v0
 } // namespace octet

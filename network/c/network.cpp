@@ -84,6 +84,7 @@ std::string text_of(const char *text, const char *argument) {
 // ---- The library
 
 const char *octet_version() { return version(); }
+int octet_numerics_version() { return numerics_version(); }
 const char *octet_machine_cpu_isa() { return to_string(get_machine_cpu_isa()); }
 const char *octet_cpu_isa() { return to_string(get_effective_cpu_isa()); }
 

@@ -128,6 +128,9 @@ private:
         if (text(plan_->version()) != version())
             fail("the plan was saved by version " + text(plan_->version()) + " of the library, this is " +
                  version() + "; save the network again");
+        if (plan_->numerics() != numerics_version())
+            fail("the plan was saved with numerics version " + std::to_string(plan_->numerics()) +
+                 ", this library has " + std::to_string(numerics_version()) + "; save the network again");
         if (text(plan_->isa()) != isa)
             fail("the plan was saved for " + text(plan_->isa()) + ", but this process uses " + isa +
                  "; save the network again");

@@ -54,6 +54,7 @@ private:
     void describe() {
         const graph &g = from_.g;
         plan_.version = version();
+        plan_.numerics = numerics_version();
         plan_.isa = to_string(from_.isa);
         plan_.rule = static_cast<int>(from_.rule);
         plan_.profile = from_.profile;

@@ -504,6 +504,7 @@ int main(int argc, char **argv) {
         return 2;
     EXPECT(strcmp(octet_last_error(), "") == 0);
     EXPECT(strlen(octet_version()) >= 5);
+    EXPECT(octet_numerics_version() >= 1);
     cap_levels();
     int threads = 0;
     EXPECT_OK(octet_set_threads(2));

@@ -306,13 +306,21 @@ TEST_F(SavedPlan, OfAnotherVersionIsRefused) {
     model::saved_plan_header header;
     std::memcpy(&header, plan.data(), sizeof header);
     std::unique_ptr<saved::PlanT> fields(saved::GetPlan(plan.data() + sizeof header)->UnPack());
+    bytes other;
+    const auto write = [&] {
+        flatbuffers::FlatBufferBuilder builder;
+        builder.Finish(saved::Plan::Pack(builder, fields.get()), saved::PlanIdentifier());
+        header.structure_size = builder.GetSize();
+        other.assign(sizeof header, 0);
+        other.insert(other.end(), builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+        std::memcpy(other.data(), &header, sizeof header);
+    };
+    fields->numerics = 99;
+    write();
+    EXPECT_DEFECT(resealed(other), "the plan was saved with numerics version 99, this library has " +
+                                       std::to_string(numerics_version()));
     fields->version = "0.0.1";
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(saved::Plan::Pack(builder, fields.get()), saved::PlanIdentifier());
-    header.structure_size = builder.GetSize();
-    bytes other(sizeof header);
-    other.insert(other.end(), builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
-    std::memcpy(other.data(), &header, sizeof header);
+    write();
     EXPECT_DEFECT(resealed(other), "the plan was saved by version 0.0.1 of the library, this is ");
     header.format = 7;
     std::memcpy(other.data(), &header, sizeof header);

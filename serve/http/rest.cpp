@@ -209,6 +209,7 @@ http_reply rest::answer(const http_request &request, const std::vector<std::stri
     if (n == 1 || (n == 2 && path[1].empty()))
         return json_reply({{"name", "octet"},
                            {"version", version()},
+                           {"numerics_version", numerics_version()},
                            {"extensions", extensions},
                            {"isa", to_string(get_effective_cpu_isa())}});
     if (n == 3 && path[1] == "health" && path[2] == "live")

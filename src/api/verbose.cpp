@@ -98,6 +98,7 @@ int get_verbose() { return impl::verbose_level(); }
 void set_log(log_function target) { impl::the_log().set(std::move(target)); }
 
 const char *version() { return OCTET_VERSION_STRING; }
+int numerics_version() { return OCTET_NUMERICS_VERSION; }
 
 } // namespace v0
 } // namespace octet

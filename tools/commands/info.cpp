@@ -46,7 +46,7 @@ void print_implementations() {
 }
 
 void print_info() {
-    std::cout << "octet " << version() << '\n'
+    std::cout << "octet " << version() << ", numerics version " << numerics_version() << '\n'
               << "  instruction sets  " << isa_names(get_available_cpu_isas()) << "; highest "
               << to_string(get_machine_cpu_isa()) << ", used " << to_string(get_effective_cpu_isa())
               << " (OCTET_MAX_CPU_ISA)\n";
@@ -78,6 +78,7 @@ json info_json() {
             {{"operation", p.name}, {"implementation", pd.impl_info_str()}, {"refusals", pd.refusals()}});
     }
     return {{"version", version()},
+            {"numerics_version", numerics_version()},
             {"isas", levels},
             {"machine_isa", to_string(get_machine_cpu_isa())},
             {"isa", to_string(get_effective_cpu_isa())},

@@ -23,7 +23,7 @@ Errors: ValueError and TypeError for wrong arguments, FileNotFoundError, `octet.
 Octet lacks, each with a sentence that names the argument, what was given and what is allowed.
 """
 
-from ._octet import UnsupportedError, __version__
+from ._octet import UnsupportedError, __numerics_version__, __version__
 from .arguments import Weights
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules, quantize_multiplier, rules

@@ -11,6 +11,7 @@ _Array = np.ndarray[Any, Any]
 _Path = Union[str, PathLike[str]]
 
 __version__: str
+__numerics_version__: int
 
 class UnsupportedError(RuntimeError): ...
 

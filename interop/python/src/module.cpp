@@ -65,6 +65,7 @@ void bind_settings(py::module_ &m) {
 
 PYBIND11_MODULE(_octet, m) {
     m.attr("__version__") = OCTET_VERSION_STRING;
+    m.attr("__numerics_version__") = numerics_version();
     static py::exception<error> unsupported(m, "UnsupportedError", PyExc_RuntimeError);
     py::register_exception_translator([](std::exception_ptr p) {
         try {

@@ -33,8 +33,9 @@ protected:
 
 TEST_F(JsonTest, EveryCommandHasItsKeys) {
     const json info = object({"info", "--isa", "ref", "--threads", "3"});
-    EXPECT_EQ(keys(info), (names{"absent_isa", "cache_bytes", "implementations", "isa", "isas", "machine_isa",
-                                 "primitive_cache_bytes", "rules", "threads", "verbose", "version"}));
+    EXPECT_EQ(keys(info),
+              (names{"absent_isa", "cache_bytes", "implementations", "isa", "isas", "machine_isa",
+                     "numerics_version", "primitive_cache_bytes", "rules", "threads", "verbose", "version"}));
     EXPECT_EQ(info["absent_isa"], "") << "the cap does not allow it";
     EXPECT_EQ(info["isa"], "ref");
     EXPECT_EQ(info["threads"], 3);
