@@ -4,6 +4,7 @@
 // (graph/operator_facts.hpp), and names neither; dialects/dialects.cpp has the list.
 
 #include <initializer_list>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 
@@ -17,6 +18,8 @@ inline namespace v0 {
 struct network_options;
 
 namespace model {
+
+class runtime;
 
 /// The rows of a dialect's families by name.
 class operator_table {
@@ -55,6 +58,10 @@ struct dialect {
     /// An operand of fewer dimensions meets another dimension than the batch when it is broadcast.
     bool may_broadcast_batch = false;
     requantization_rule quantization = requantization_rule::automatic; ///< how it makes codes of real numbers
+
+    /// The runtime of a profile that `check_profile` allows (network/runtime.hpp); null: the operators' own
+    /// lowerings are its only one.
+    std::shared_ptr<const runtime> (*find_runtime)(const std::string &profile) = nullptr;
 
     // ---- Passes, in this order
 

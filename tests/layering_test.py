@@ -45,7 +45,7 @@ ROOMS = {
                             "network/onnx/shapes",
     "network/onnx/ops": "loops network/graph network/lower network/ops network/shapes network/onnx/parts "
                         "network/onnx/shapes",
-    "network/tflite": "network/dialects network/graph network/passes network/tflite/ops",
+    "network/tflite": "network/dialects network/graph network/passes network/tflite/ops network/tflite/profiles",
     "network/tflite/reader": "network/graph network/shapes",
     "network/tflite/shapes": "network/graph network/shapes",
     "network/tflite/ops": "loops network/graph network/lower network/ops network/shapes network/tflite/shapes",

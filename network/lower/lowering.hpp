@@ -24,7 +24,7 @@ struct element_groups {
     bool is_by_channel = false; ///< counted in each pixel, else in the whole tensor
 };
 
-/// A profile's arithmetic for a node (network/profiles.hpp).
+/// A runtime's arithmetic for a node (network/runtime.hpp).
 struct contract {
     requantization_rule rule;
     std::optional<scale_derivation> derivation = {}; ///< unless it is that of the operator's own lowering

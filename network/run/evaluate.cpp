@@ -5,10 +5,8 @@
 
 #include <cstring>
 
-#include "network/dialect.hpp"
-#include "network/lower/lowering.hpp"
-#include "network/profiles.hpp"
 #include "network/run/on_behalf_of.hpp"
+#include "network/runtime.hpp"
 
 namespace octet::model {
 namespace {
@@ -37,7 +35,7 @@ graph alone(const graph &g, const node &n, std::size_t varying, const std::optio
     return one;
 }
 
-std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, const runtime *under) {
+std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, const runtime &under) {
     const engine cpu(engine::kind::cpu, 0);
     stream s(cpu);
     const evaluator none;
@@ -49,7 +47,7 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, cons
     if (!facts_of(one, n).lower)
         refuse_as_unimplemented("the operator cannot run");
     const std::unique_ptr<step> lowered =
-        lower_under(under, lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
+        under.lower(lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
     const memory_plan plan = buffers.place();
     lowered->make_primitives();
     work.finish();
@@ -69,14 +67,14 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, cons
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
                                    const shared_bytes &values, const std::optional<memory::dims> &dims) {
-    return evaluator_under(nullptr)(g, n, varying, values, dims);
+    return evaluator_under(std::make_shared<runtime>())(g, n, varying, values, dims);
 }
 
-evaluator evaluator_under(const runtime *under) {
-    return [under](const graph &g, const node &n, std::size_t varying, const shared_bytes &values,
-                   const std::optional<memory::dims> &dims) {
+evaluator evaluator_under(std::shared_ptr<const runtime> under) {
+    return [under = std::move(under)](const graph &g, const node &n, std::size_t varying,
+                                      const shared_bytes &values, const std::optional<memory::dims> &dims) {
         const graph one = alone(g, n, varying, dims);
-        return on_behalf_of(one, 0, [&] { return run(one, values, under); });
+        return on_behalf_of(one, 0, [&] { return run(one, values, *under); });
     };
 }
 

@@ -6,13 +6,13 @@
 
 namespace octet::model {
 
-struct runtime;
+class runtime;
 
-/// See `evaluator`: by the operator's own contract.
+/// See `evaluator`: by the operator's own lowering.
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
                                    const shared_bytes &values, const std::optional<memory::dims> &dims);
 
-/// An evaluator that computes nodes as a runtime does; null: by the operators' own contracts.
-evaluator evaluator_under(const runtime *under);
+/// An evaluator that computes nodes as a runtime does.
+evaluator evaluator_under(std::shared_ptr<const runtime> under);
 
 } // namespace octet::model

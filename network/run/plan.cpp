@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "network/dialect.hpp"
 #include "network/graph/file.hpp"
-#include "network/lower/lowering.hpp"
 #include "network/passes/fusion.hpp"
-#include "network/profiles.hpp"
 #include "network/run/evaluate.hpp"
 #include "network/run/on_behalf_of.hpp"
+#include "network/runtime.hpp"
 #include "network/saved/plan_file.hpp"
 #include "octet/contract.hpp"
 #include "octet/float_environment.hpp"
@@ -149,23 +147,31 @@ std::size_t bytes_to_pack(const graph &g, const packed_weights &packed) {
     return bytes;
 }
 
+std::shared_ptr<const runtime> runtime_of(const graph &g, const std::string &profile) {
+    if (profile.empty())
+        return std::make_shared<runtime>();
+    check_profile(profile, g.framework);
+    const auto find = dialect_of(g.framework).find_runtime;
+    return find ? find(profile) : std::make_shared<runtime>();
+}
+
 /// A graph's nodes become steps, in order; weights are packed and buffers found meanwhile.
 class node_lowerings {
 public:
     node_lowerings(const graph &g, const network_options &options, packed_weights &weights, jobs::start start)
-        : g_(g), rule_(options.rule), under_(find_runtime(options.profile, g.framework)),
-          evaluating_(evaluator_under(under_)), parts(g, weights, start) {
-        if (under_)
-            under_ = &runtime_of(*under_, g, [this](std::size_t i) { return of(i); });
+        : g_(g), rule_(options.rule), under_(runtime_of(g, options.profile)), parts(g, weights, start) {
+        if (auto other = under_->instead_for(g, [this](std::size_t i) { return of(i); }))
+            under_ = std::move(other);
+        evaluating_ = evaluator_under(under_);
     }
 
     std::unique_ptr<step> next(std::size_t i) {
         parts.buffers.start_node(i);
-        return on_behalf_of(g_, i, [&] { return lower_under(under_, of(i)); });
+        return on_behalf_of(g_, i, [&] { return under_->lower(of(i)); });
     }
 
     element_groups broken_groups_of(std::size_t i) {
-        return on_behalf_of(g_, i, [&] { return broken_groups(under_, of(i)); });
+        return on_behalf_of(g_, i, [&] { return under_->broken_groups(of(i)); });
     }
 
 private:
@@ -174,8 +180,8 @@ private:
     const graph &g_;
     const requantization_rule rule_;
     const engine cpu_{engine::kind::cpu, 0};
-    const runtime *under_;
-    const evaluator evaluating_;
+    std::shared_ptr<const runtime> under_;
+    evaluator evaluating_;
 
 public:
     struct shared_parts {

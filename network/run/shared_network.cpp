@@ -7,8 +7,8 @@
 #include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "network/graph/node_marks.hpp"
-#include "network/profiles.hpp"
 #include "network/run/sizes.hpp"
+#include "network/runtime.hpp"
 #include "network/saved/plan_file.hpp"
 
 namespace octet::model {
@@ -37,7 +37,8 @@ network_options options_for(const graph &g, network_options options) {
     if (!options.profile.empty() && options.rule != requantization_rule::automatic)
         refuse("profile " + options.profile + " and rule " + to_string(options.rule) +
                " are given, allowed: one of them");
-    find_runtime(options.profile, g.framework); // throws for one that there is not
+    if (!options.profile.empty())
+        check_profile(options.profile, g.framework);
     if (!g.saved)
         return options;
     if (!options.profile.empty() && options.profile != g.saved->profile)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Shared code of networks names no framework and no operator: it asks a dialect (network/dialect.hpp) or the row of an
-operator. Fails at a literal of such a name, and at an include of a dialect's rooms, in a file that all dialects share.
+"""Shared code of networks names no framework, no operator and no profile: it asks a dialect (network/dialect.hpp), the
+row of an operator or a runtime. Fails at a literal of such a name, and at an include of a dialect's rooms, in a file
+that all dialects share.
 """
 # SPDX-License-Identifier: Apache-2.0
 import pathlib
@@ -25,6 +26,11 @@ def main():
     if len(names) < 150:
         sys.exit(f"only {len(names)} names of operators were found: the test looks for their rows in another form")
 
+    profiles = set(re.findall(r'^    \{"([\w.-]+)", "', (network / "tflite/profiles/profiles.cpp").read_text(), re.M))
+    if len(profiles) < 15:
+        sys.exit(f"only {len(profiles)} names of profiles were found: the test looks for their rows in another form")
+    names |= profiles
+
     found = []
     for file in sorted(shared):
         for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -33,7 +39,8 @@ def main():
             if INCLUDE.match(code):
                 found.append(f"{where}: includes a room of one dialect: {code}")
             elif not code.lstrip().startswith("#"):
-                found += [f"{where}: names {literal!r}" for literal in re.findall(r'"(\w+)"', code) if literal in names]
+                literals = re.findall(r'"([\w.-]+)"', code)
+                found += [f"{where}: names {literal!r}" for literal in literals if literal in names]
     if found:
         sys.exit("\n".join(found))
     print(f"{len(shared)} files, {len(names)} names")

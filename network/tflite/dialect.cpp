@@ -4,6 +4,7 @@
 #include "network/dialects/dialects.hpp"
 #include "network/passes/fold_integers.hpp"
 #include "network/tflite/ops/operators.hpp"
+#include "network/tflite/profiles/profiles.hpp"
 
 namespace octet::model {
 namespace {
@@ -36,6 +37,7 @@ constexpr dialect described_tflite() {
     d.has_narrow_attributes = true;
     d.may_broadcast_batch = true;
     d.quantization = tflite_rule;
+    d.find_runtime = find_tflite_runtime;
     d.prepare = prepare_tflite;
     return d;
 }

@@ -1,35 +1,27 @@
 // Finds the row of the table (rows.hpp) that holds for a node of a network, and makes the node's lowering
 // from it.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/profiles.hpp"
+#include "network/tflite/profiles/profiles.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <mutex>
 #include <numeric>
-#include <string_view>
 
-#include "network/dialect.hpp"
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/profiles/rows.hpp"
-#include "octet/fork_guard.hpp"
 
 namespace octet::model {
+namespace {
 
 using namespace profile_rows;
 
-struct runtime {
+struct runtime_row {
     const char *name, *framework, *summary;
     unsigned has;              ///< rows with one of these bits
     unsigned without_delegate; ///< the same where the delegate fails
-    bool has_substitute = false;
-    const runtime *substitute = nullptr; ///< for what has no contract; null: the operator's own
 };
 
-namespace {
-
-constexpr runtime runtimes[] = {
+constexpr runtime_row runtimes[] = {
     {"tflm-90b983c", "tflite",
      "TensorFlow Lite Micro, reference kernels: what networks get without a profile", micro, micro},
     {"litert-2026.08-x86", "tflite",
@@ -82,7 +74,7 @@ bool has_rows_of(const contract_row &r, const std::string &op, unsigned runs_in)
 
 /// The row that counts for a node; null: the runtime says nothing of the operator, which moves codes or is the same in
 /// all of them.
-const contract_row *row_of(const runtime &r, const lowering &node) {
+const contract_row *row_of(const runtime_row &r, const lowering &node) {
     for (const contract_row &each : rows)
         if (has_rows_of(each, node.get_node().op, r.has) && (!each.when.holds || each.when.holds(node)))
             return &each;
@@ -91,7 +83,7 @@ const contract_row *row_of(const runtime &r, const lowering &node) {
 
 /// Whether networks of `framework` get a contract from a runtime under the condition of a row; the operator's
 /// own is one.
-bool has_contract(const runtime &r, const std::string &framework, const std::string &op,
+bool has_contract(const runtime_row &r, const std::string &framework, const std::string &op,
                   const named_condition &when) {
     for (const contract_row &each : rows)
         if (has_rows_of(each, op, r.has) && each.when.holds == when.holds)
@@ -99,10 +91,10 @@ bool has_contract(const runtime &r, const std::string &framework, const std::str
     return r.framework == framework;
 }
 
-[[noreturn]] void refuse_without_contract(const runtime &r, const contract_row &without,
+[[noreturn]] void refuse_without_contract(const runtime_row &r, const contract_row &without,
                                           const std::string &op) {
     std::string others;
-    for (const runtime &other : runtimes)
+    for (const runtime_row &other : runtimes)
         if (std::string_view(other.name) != r.name && has_contract(other, r.framework, op, without.when))
             others += (others.empty() ? "" : ", ") + std::string(other.name);
     const std::string condition = without.when.holds ? std::string(" (") + without.when.text + ")" : "",
@@ -131,13 +123,13 @@ std::size_t distance(const std::string &a, const std::string &b) {
 /// The three of the most alike names; what begins with it is most alike.
 std::string closest(const std::string &name) {
     std::vector<std::pair<std::size_t, std::string>> all;
-    for (const runtime &r : runtimes)
+    for (const runtime_row &r : runtimes)
         all.emplace_back(std::string(r.name).rfind(name, 0) == 0 ? 0 : distance(name, r.name), r.name);
     std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
     return all[0].second + ", " + all[1].second + ", " + all[2].second;
 }
 
-profile profile_of(const runtime &r) {
+profile profile_of(const runtime_row &r) {
     profile result{r.name, r.framework, r.summary, {}};
     for (const contract_row &each : rows) {
         if ((each.runs_in & r.has) == 0)
@@ -160,116 +152,116 @@ profile profile_of(const runtime &r) {
     return result;
 }
 
-} // namespace
-
-namespace {
-
-/// The runtime with a substitute. Each pair is made once and stays, since plans point to it; find_profile
-/// bounds how many there can be.
-const runtime &paired(const runtime &first, const runtime *substitute) {
-    static std::mutex mutex;
-    static const fork_guard at_fork(mutex);
-    static std::map<std::pair<const char *, const runtime *>, runtime> pairs;
-    const std::lock_guard<std::mutex> lock(mutex);
-    runtime pair = first;
-    pair.has_substitute = true;
-    pair.substitute = substitute;
-    return pairs.try_emplace({first.name, substitute}, pair).first->second;
-}
-
-/// Returns the runtime of a name in the table. Throws an error if its networks are another framework's.
-const runtime &listed(const std::string &name, const std::string &framework, bool is_substitute) {
+/// The runtime of a part of a name. Throws octet::error if networks of the framework do not have it there.
+const runtime_row &listed(const std::string &name, std::string_view framework, bool is_substitute) {
     const std::string of = find_profile(name).framework;
-    const runtime &found = *std::find_if(std::begin(runtimes), std::end(runtimes),
-                                         [&](const runtime &r) { return r.name == name; });
+    const runtime_row &found = *std::find_if(std::begin(runtimes), std::end(runtimes),
+                                             [&](const runtime_row &r) { return r.name == name; });
     if (of == framework || (is_substitute && found.has == exact_floats))
         return found;
     std::string allowed;
-    for (const runtime &r : runtimes)
+    for (const runtime_row &r : runtimes)
         if (r.framework == framework)
             allowed += (allowed.empty() ? "" : ", ") + std::string(r.name);
     refuse("profile " + name +
            (found.has == exact_floats ? " stands behind another with a +"
             : of.empty()              ? " is a library of single operations"
                                       : " is of " + of + " networks") +
-           ", allowed for this " + framework + " network: " + allowed);
+           ", allowed for this " + std::string(framework) + " network: " + allowed);
+}
+
+/// "NAME+SUBSTITUTE+…", checked.
+std::vector<const runtime_row *> parts_of(const std::string &profile, std::string_view framework) {
+    find_profile(profile); // an unknown part is told with the whole name
+    std::vector<const runtime_row *> parts;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = profile.find('+', begin);
+        parts.push_back(&listed(profile.substr(begin, end - begin), framework, !parts.empty()));
+    }
+    return parts;
 }
 
 /// Rows that nothing is lowered by: the operators' own lowerings are these runtimes'.
 constexpr unsigned defaults = micro | onnxruntime;
 
-/// Null for what has the operators' own lowerings and no substitute.
-const runtime *found_runtime(const std::string &name, const std::string &framework, bool is_substitute) {
-    const std::size_t plus = name.find('+');
-    const runtime &first = listed(name.substr(0, plus), framework, is_substitute);
-    if (plus != std::string::npos)
-        return &paired(first, found_runtime(name.substr(plus + 1), framework, true));
-    return first.has == (first.has & defaults) ? nullptr : &first;
-}
+/// Each part computes what those before it have no contract for.
+class tflite_runtime final : public runtime {
+public:
+    explicit tflite_runtime(std::vector<const runtime_row *> parts) : parts_(std::move(parts)) {}
 
-} // namespace
-
-const runtime *find_runtime(const std::string &name, const std::string &framework) {
-    if (name.empty())
+    std::shared_ptr<const runtime>
+    instead_for(const graph &g, const std::function<lowering(std::size_t)> &at) const override {
+        const runtime_row &first = *parts_.front();
+        if (first.has == first.without_delegate)
+            return nullptr;
+        for (std::size_t i = 0; i < g.nodes.size(); i++)
+            if (fails_in_xnnpack(at(i))) {
+                std::vector<const runtime_row *> rest = parts_;
+                rest.front() =
+                    std::find_if(std::begin(runtimes), std::end(runtimes),
+                                 [&](const runtime_row &r) { return r.has == first.without_delegate; });
+                return std::make_shared<tflite_runtime>(std::move(rest));
+            }
         return nullptr;
-    find_profile(name); // an unknown part is told with the whole name
-    return found_runtime(name, framework, false);
-}
+    }
 
-const runtime &runtime_of(const runtime &r, const graph &g, const std::function<lowering(std::size_t)> &at) {
-    if (r.has == r.without_delegate)
-        return r;
-    for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (fails_in_xnnpack(at(i))) {
-            const runtime &rest =
-                *std::find_if(std::begin(runtimes), std::end(runtimes),
-                              [&](const runtime &other) { return other.has == r.without_delegate; });
-            return r.has_substitute ? paired(rest, r.substitute) : rest;
+    element_groups broken_groups(const lowering &node) const override {
+        const contract_row *found = chosen(node).row;
+        const bool is_broken =
+            found && !found->unknown && count_behind_groups(node.under(found->numbers, nullptr)) != 0;
+        return is_broken ? found->numbers.groups : element_groups();
+    }
+
+    std::unique_ptr<step> lower(const lowering &node) const override {
+        const auto [part, found] = chosen(node);
+        if (found && found->unknown)
+            refuse_without_contract(*part, *found, node.get_node().op);
+        if (!found || is_own(*part, *found))
+            return runtime::lower(node);
+        const contract_finder others = [r = part](const lowering &other) -> std::optional<contract> {
+            const contract_row *row = row_of(*r, other);
+            if (!row || is_own(*r, *row))
+                return {};
+            return row->numbers;
+        };
+        const lowering ruled = node.under(found->numbers, others);
+        return found->lower ? found->lower(ruled) : runtime::lower(ruled);
+    }
+
+private:
+    struct choice {
+        const runtime_row *part;
+        const contract_row *row; ///< null: the operator's own lowering
+    };
+
+    static bool is_own(const runtime_row &r, const contract_row &row) {
+        return (row.runs_in & r.has & ~defaults) == 0;
+    }
+
+    /// The first part with a contract for the node; if none has one, the last that says why.
+    choice chosen(const lowering &node) const {
+        choice without{};
+        for (const runtime_row *part : parts_) {
+            if (part == parts_.back() && (part->has & ~defaults) == 0)
+                return {part, nullptr};
+            const contract_row *row = row_of(*part, node);
+            if (row && row->unknown)
+                without = {part, row};
+            else if (row || part->framework == node.get_graph().framework)
+                return {part, row};
         }
-    return r;
-}
+        return without;
+    }
 
-namespace {
-
-/// The substitute that computes what `r` has no contract for. A profile of no framework has its rows alone.
-const runtime *substitute_of(const runtime &r, const contract_row &without, const lowering &node) {
-    const runtime *s = &r;
-    do {
-        if (!s->has_substitute)
-            refuse_without_contract(r, without, node.get_node().op);
-        s = s->substitute;
-    } while (s && s->framework != node.get_graph().framework && !row_of(*s, node));
-    return s;
-}
+    const std::vector<const runtime_row *> parts_;
+};
 
 } // namespace
 
-element_groups broken_groups(const runtime *r, const lowering &node) {
-    const contract_row *found = r ? row_of(*r, node) : nullptr;
-    if (!found || (found->unknown && !r->has_substitute))
-        return {};
-    if (found->unknown)
-        return broken_groups(substitute_of(*r, *found, node), node);
-    const bool is_broken = count_behind_groups(node.under(found->numbers, nullptr)) != 0;
-    return is_broken ? found->numbers.groups : element_groups();
-}
+void check_profile(const std::string &profile, std::string_view framework) { parts_of(profile, framework); }
 
-std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
-    const auto own = facts_of(node.get_graph(), node.get_node()).lower;
-    const contract_row *found = r ? row_of(*r, node) : nullptr;
-    if (!found)
-        return own(node);
-    if (found->unknown)
-        return lower_under(substitute_of(*r, *found, node), node);
-    if ((found->runs_in & r->has & ~defaults) == 0)
-        return own(node);
-    const contract_finder others = [r](const lowering &other) -> std::optional<contract> {
-        const contract_row *row = row_of(*r, other);
-        if (!row || (row->runs_in & r->has & ~defaults) == 0)
-            return {};
-        return row->numbers;
-    };
-    return (found->lower ? found->lower : own)(node.under(found->numbers, others));
+std::shared_ptr<const runtime> find_tflite_runtime(const std::string &profile) {
+    return std::make_shared<tflite_runtime>(parts_of(profile, "tflite"));
 }
 
 } // namespace octet::model
@@ -280,7 +272,7 @@ inline namespace v0 {
 const std::vector<profile> &all_profiles() {
     static const std::vector<profile> all = [] {
         std::vector<profile> result;
-        for (const model::runtime &r : model::runtimes)
+        for (const model::runtime_row &r : model::runtimes)
             result.push_back(model::profile_of(r));
         return result;
     }();
@@ -289,7 +281,7 @@ const std::vector<profile> &all_profiles() {
 
 namespace {
 
-/// A name may come from a file, and every chain of them that was asked for is kept.
+/// A name may come from a file.
 constexpr std::size_t most_parts = 4;
 
 const profile &listed_profile(const std::string &name) {

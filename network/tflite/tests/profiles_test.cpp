@@ -120,14 +120,13 @@ TEST(Profiles, a_filter_that_is_no_constant_is_not_delegated) {
               (std::vector<std::int8_t>{1, -1, 2, -2}));
 }
 
-/// XNNPACK refuses a scale of 256 that the delegate lets pass: then no node is delegated, the sum before it neither.
-TEST(Profiles, one_node_that_XNNPACK_refuses_takes_the_delegate_from_all) {
-    one_node node = sum("ADD", .5f, .5f, 1.f);
+/// Adds a product of the network's first output, which is `size` codes, as one more output.
+model::tensor &add_product(one_node &node, dim_t size) {
     model::tensor w, y;
-    w.name = "w", w.type = y.type = data_type::s8, w.dims = {1, 4}, y.dims = {1, 1};
-    w.quant = {{1.f}, {0}, 0}, y.quant = {{1.f}, {0}, 0}, y.name = "z";
+    w.name = "w", w.type = y.type = data_type::s8, w.dims = {1, size}, y.dims = {1, 1};
+    w.quant = {{1.f}, {0}, 0}, y.quant = {{1.f}, {0}, 0}, y.name = "v";
     w.is_constant = true;
-    w.data = std::vector<std::uint8_t>{1, 1, 1, 1};
+    w.data = std::vector<std::uint8_t>(static_cast<std::size_t>(size), 1);
     node.graph.tensors.push_back(w);
     node.graph.tensors.push_back(y);
     const int first = static_cast<int>(node.graph.tensors.size()) - 2;
@@ -136,8 +135,15 @@ TEST(Profiles, one_node_that_XNNPACK_refuses_takes_the_delegate_from_all) {
                                 {first + 1},
                                 {{"activation", std::string("NONE")}}});
     node.graph.outputs.push_back(first + 1);
+    return node.graph.tensors[static_cast<std::size_t>(first)];
+}
+
+/// XNNPACK refuses a scale of 256 that the delegate lets pass: then no node is delegated, the sum before it neither.
+TEST(Profiles, one_node_that_XNNPACK_refuses_takes_the_delegate_from_all) {
+    one_node node = sum("ADD", .5f, .5f, 1.f);
+    model::tensor &weights = add_product(node, 4);
     EXPECT_EQ(codes_under(x86, node), (std::vector<std::int8_t>{1, 0, 2, -1}));
-    node.graph.tensors[static_cast<std::size_t>(first)].quant.scales = {256.f};
+    weights.quant.scales = {256.f};
     EXPECT_EQ(codes_under(x86, node), (std::vector<std::int8_t>{1, -1, 2, -2}));
 }
 
@@ -349,7 +355,8 @@ TEST(Profiles, MUL_rounds_as_its_machine_does) {
     EXPECT_EQ(codes_under(arm, node), (std::vector<std::int8_t>{1, 0, 2, -1}));
 }
 
-/// LEAKY_RELU with a slope of 1/3 is 85/256 in XNNPACK; joined to a product it must stay that.
+/// LEAKY_RELU with a slope of 1/3 is 85/256 in XNNPACK; joined to a product it must stay that, and be what
+/// takes the rest computes where the graph falls to that.
 TEST(Profiles, joined_functions_keep_their_arithmetic) {
     one_node node = product("FULLY_CONNECTED", 2.f, true);
     model::tensor y = node.graph.tensors.back();
@@ -361,6 +368,9 @@ TEST(Profiles, joined_functions_keep_their_arithmetic) {
     const auto joined = codes_under(x86, node), apart = codes_under(x86, node, false);
     EXPECT_EQ(joined, apart);
     EXPECT_EQ(joined, (std::vector<std::int8_t>{1, 0, 3, -1}));
+    add_product(node, 4).quant.scales = {256.f};
+    EXPECT_EQ(codes_under(x86, node), codes_under(x86, node, false));
+    EXPECT_NE(codes_under(x86, node), joined);
 }
 
 /// The sum behind a product takes its place; its arithmetic is that of the condition on scales, which the
