@@ -10,9 +10,10 @@
 namespace octet::loops {
 namespace {
 
+/// One row of results, of two rows of the source. Returns its end.
 template <bool by_rows, typename T>
-void resize_row(const T *near, const T *far, const between_two &y, const std::vector<between_two> &columns,
-                T *to) {
+T *resize_row(const T *near, const T *far, const between_two y, const std::vector<between_two> &columns,
+              T *to) {
     const auto term = [](float a, float b, T value) { return a * b * static_cast<float>(value); };
     for (const between_two &x : columns) {
         const float upper = term(x.near_weight, y.near_weight, near[x.near]) +
@@ -20,6 +21,25 @@ void resize_row(const T *near, const T *far, const between_two &y, const std::ve
                     lower_near = term(x.near_weight, y.far_weight, far[x.near]),
                     lower_far = term(x.far_weight, y.far_weight, far[x.far]);
         *to++ = static_cast<T>(by_rows ? upper + (lower_near + lower_far) : upper + lower_near + lower_far);
+    }
+    return to;
+}
+
+/// Rows `begin` to `end` - 1 of the results of all images.
+template <bool by_rows, typename T>
+void resize_rows(const T *x, dim_t image_size, dim_t width, const std::vector<between_two> &rows,
+                 const std::vector<between_two> &columns, dim_t begin, dim_t end, T *y) {
+    const std::size_t height = rows.size();
+    const T *image = x + begin / static_cast<dim_t>(height) * image_size;
+    std::size_t row = static_cast<std::size_t>(begin) % height;
+    y += begin * static_cast<dim_t>(columns.size());
+    for (; begin < end; begin++) {
+        y = resize_row<by_rows>(image + rows[row].near * width, image + rows[row].far * width, rows[row],
+                                columns, y);
+        if (++row == height) { // a division for each row would cost as much as some results
+            row = 0;
+            image += image_size;
+        }
     }
 }
 
@@ -31,15 +51,9 @@ template <typename T>
 void resize_bilinear(const T *x, dim_t images, dim_t image_size, dim_t width,
                      const std::vector<between_two> &rows, const std::vector<between_two> &columns,
                      bilinear_order order, T *y) {
-    const auto height = static_cast<dim_t>(rows.size()), row_size = static_cast<dim_t>(columns.size());
-    const auto resize = order == bilinear_order::by_rows ? resize_row<true, T> : resize_row<false, T>;
-    parallel_for(images * height, row_size * work_of_four, [&](dim_t begin, dim_t end) {
-        for (dim_t r = begin; r < end; r++) {
-            const T *const image = x + r / height * image_size;
-            const between_two &row = rows[static_cast<std::size_t>(r % height)];
-            resize(image + row.near * width, image + row.far * width, row, columns, y + r * row_size);
-        }
-    });
+    const auto resize = order == bilinear_order::by_rows ? resize_rows<true, T> : resize_rows<false, T>;
+    parallel_for(images * static_cast<dim_t>(rows.size()), static_cast<dim_t>(columns.size()) * work_of_four,
+                 [&](dim_t begin, dim_t end) { resize(x, image_size, width, rows, columns, begin, end, y); });
 }
 template void resize_bilinear(const float *, dim_t, dim_t, dim_t, const std::vector<between_two> &,
                               const std::vector<between_two> &, bilinear_order, float *);
