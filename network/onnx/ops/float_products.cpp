@@ -81,7 +81,7 @@ struct product_block {
 std::vector<product_block> blocks_of(const lowering &l, const matrices &m) {
     const std::size_t rank = m.dst.dims().size();
     const dim_t inner = m.src.dims().back(), block = reduction_block(l, l.input(float_inputs.weights), m);
-    if (inner > 0 && inner <= block)
+    if (inner <= block) // also sums of nothing, which are written
         return {{m.src, m.weights, true, true}};
     std::vector<product_block> blocks;
     for (dim_t first = 0; first < inner; first += block) {
@@ -123,7 +123,7 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     if (const auto vectors = alpha == 1.f ? as_vector_product(l, m, c) : std::nullopt)
         return make_vector_product(l, *vectors);
     const std::vector<product_block> blocks = blocks_of(l, m);
-    if (alpha != 1.f && !blocks.empty() && (!c.is_zero() || blocks.size() > 1))
+    if (alpha != 1.f && (!c.is_zero() || blocks.size() > 1))
         return scaled_product(l, m, alpha, c);
     auto result = std::make_unique<primitive_step>();
     for (const product_block &k : blocks) {

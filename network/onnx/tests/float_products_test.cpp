@@ -119,6 +119,19 @@ TEST(FloatProducts, GemmWithFactors) {
     expect_near(t.run<float>(), expected, 1e-6);
 }
 
+/// Nothing would write their results.
+TEST(FloatProducts, SumsOfNothingAreRefused) {
+    for (const char *const op : {"MatMul", "Gemm"})
+        for (const dim_t rows : {1, 3}) {
+            one_node t(op);
+            t.input({rows, 0}, std::vector<float>()).input({0, 4}, std::vector<float>());
+            const std::string message = t.refusal();
+            EXPECT_NE(message.find("tensor 'x0' has no elements (" + std::to_string(rows) + "x0)"),
+                      std::string::npos)
+                << op << ": " << message;
+        }
+}
+
 TEST(FloatProducts, Convolutions) {
     const std::vector<float> x = numbers(2 * 4 * 5 * 6, 1.f), w = numbers(6 * 2 * 9, 1.f, 3),
                              b = numbers(6, 1.f, 4);
