@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "common/element.hpp"
 #include "common/text.hpp"
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
@@ -86,6 +87,18 @@ template <typename Problem, plan_function<Problem> plan> family<Problem> in_one_
     return {name, code::generated, one_order::plan<Problem, plan>};
 }
 
+/// The family, for elements that do not share bytes.
+template <plan_function<reorder_problem> plan>
+family<reorder_problem> of_whole_bytes(const char *name, code kind) {
+    return {name, kind, [](const reorder_problem &p, const machine &m) {
+                for (const memory_desc *md : {&p.src, &p.dst})
+                    if (shares_bytes(md->data_type))
+                        return candidate::refused(
+                            text("elements that share bytes, ", memory::desc(*md).to_string()));
+                return plan(p, m);
+            }};
+}
+
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
@@ -128,10 +141,9 @@ families<resampling_problem> families_of(const resampling_problem &) {
             reference<resampling_problem>()};
 }
 families<reorder_problem> families_of(const reorder_problem &) {
-    return {jit_stream<reorder_problem>(),
-            code_table<reorder_problem>(),
-            {"pack", code::generated, packed_reorder::plan},
-            reference<reorder_problem>()};
+    return {of_whole_bytes<stream::plan>("jit:stream", code::generated),
+            of_whole_bytes<table::plan>("table", code::plain),
+            of_whole_bytes<packed_reorder::plan>("pack", code::generated), reference<reorder_problem>()};
 }
 families<eltwise_problem> families_of(const eltwise_problem &) {
     return {jit_stream<eltwise_problem>(), code_table<eltwise_problem>(), reference<eltwise_problem>()};

@@ -81,7 +81,8 @@ public:
     using format_kind = octet::format_kind;
     ///@}
 
-    /// Bytes of an element, 0 for undef. Throws `invalid_arguments` for a value that names no type.
+    /// Bytes of an element, 0 for undef; 1 for a type whose elements share bytes, as in oneDNN 3: the size of
+    /// a tensor is `desc::get_size`. Throws `invalid_arguments` for a value that names no type.
     static std::size_t data_type_size(data_type type);
 
     /// Description of a tensor. A default-constructed one is the zero descriptor ("no such tensor").
@@ -92,8 +93,9 @@ public:
         /// Dense tensor in a plain layout, or `format_tag::any`. A dimension, or below a stride, may be
         /// OCTET_RUNTIME_DIM_VAL: it comes with the execution (octet/primitive.hpp); such a descriptor is for
         /// primitive descriptors alone. Throws `invalid_arguments`: more than 6 or no dimensions, a negative
-        /// dimension, a tag of another rank, a size that overflows. With `allow_empty`, here and below, the
-        /// result is the zero descriptor instead.
+        /// dimension, a tag of another rank, a size that overflows, and for s4, u4 and u2 a stride, other
+        /// than 1, or an offset that does not begin a byte: rows have whole bytes. With `allow_empty`, here
+        /// and below, the result is the zero descriptor instead.
         desc(const dims &dimensions, data_type type, format_tag tag, bool allow_empty = false);
 
         /// Tensor with the given strides in elements (empty: dense, row-major).
@@ -108,8 +110,8 @@ public:
         /// memory.
         desc permute_axes(const std::vector<int> &permutation, bool allow_empty = false) const;
 
-        /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`,
-        /// OCTET_RUNTIME_SIZE_VAL where a size comes with the execution.
+        /// Bytes of a buffer that holds the tensor, rounded up to whole ones; 0 for the zero descriptor and
+        /// for `any`, OCTET_RUNTIME_SIZE_VAL where a size comes with the execution.
         std::size_t get_size() const;
         /// Fields of `data`, in oneDNN 2.x's spelling and in 3.x's; strides mean something in plain layouts.
         ///@{

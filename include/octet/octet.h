@@ -189,7 +189,10 @@ typedef enum octet_data_type {
     octet_s32 = 4,  ///< int32_t
     octet_s8 = 5,   ///< int8_t, codes
     octet_u8 = 6,   ///< uint8_t, codes
-    octet_s16 = 64  ///< int16_t, codes
+    octet_s4 = 11,  ///< codes -8 to 7, two per byte, the even index in the low bits
+    octet_u4 = 12,  ///< codes 0 to 15, likewise
+    octet_s16 = 64, ///< int16_t, codes
+    octet_u2 = 65   ///< codes 0 to 3, four per byte, the lowest index in the lowest bits
 } octet_data_type;
 
 /// More dimensions than any tensor has.

@@ -20,7 +20,8 @@ inline namespace v0 {
 /// - none: integers, src - src_zp + dst_zp, saturating.
 /// store() saturates, then rounds to nearest even. Without attributes types are converted with f32's store.
 ///
-/// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts on either side.
+/// Types    f32, bf16, f16, s32, s16, s8, u8, s4, u4, u2 on both sides. Shapes must be equal. Packed layouts on
+///          either side. A byte that dst shares with elements outside of it keeps those.
 /// Errors   invalid_arguments as documented for each attribute.
 struct OCTET_API reorder : public primitive {
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.

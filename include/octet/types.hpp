@@ -22,8 +22,28 @@ constexpr int max_post_ops = 32; ///< longest post-op chain
 
 /// Element types, with oneDNN's numbers. f16 and bf16 are 16-bit floats, rounded to nearest even; reorders
 /// take them, and products as the types of destinations, biases and operands of post-ops. s16, which oneDNN
-/// does not have, exists for frameworks that quantize activations to 16 bits (reorder and softmax only).
-enum class data_type { undef, f16 = 1, bf16 = 2, f32 = 3, s32 = 4, s8 = 5, u8 = 6, s16 = 64 };
+/// 2.x does not have, exists for frameworks that quantize activations to 16 bits (reorder and softmax only).
+///
+/// s4, u4 (oneDNN 3's numbers) and u2 are codes that share a byte, the element with the lowest index in its
+/// lowest bits: two's complement -8 to 7, 0 to 15, 0 to 3. Only reorder takes them.
+enum class data_type {
+    undef,
+    f16 = 1,
+    bf16 = 2,
+    f32 = 3,
+    s32 = 4,
+    s8 = 5,
+    u8 = 6,
+    s4 = 11,
+    u4 = 12,
+    s16 = 64,
+    u2 = 65
+};
+
+/// Elements that share a byte: 2 for s4 and u4, 4 for u2, else 1.
+constexpr int elements_per_byte(data_type type) {
+    return type == data_type::s4 || type == data_type::u4 ? 2 : type == data_type::u2 ? 4 : 1;
+}
 
 /// Plain layouts, spelled as in oneDNN: letters name the logical dimensions from outermost to innermost in
 /// memory. `any` lets the primitive choose (see each primitive's documentation).

@@ -55,9 +55,9 @@ memory::desc planned_weights(const memory::desc &plain, const tensor &weights) {
 }
 
 memory::desc checked_desc(const tensor &t) {
-    if (t.type == data_type::undef)
+    if (t.type == data_type::undef || elements_per_byte(t.type) > 1)
         refuse_as_unimplemented("tensor '" + t.name + "' is " + type_text(t) +
-                                "; Octet has f32, s32, s16, s8 and u8");
+                                "; networks have f32, s32, s16, s8 and u8");
     return dense_desc(t);
 }
 

@@ -54,7 +54,8 @@ void check_dims(const tensor &t, const subject &who) {
     }
     if (!t.is_constant || t.type == data_type::undef)
         return;
-    const std::int64_t expected = is_empty ? 0 : bytes;
+    const std::int64_t shared = elements_per_byte(t.type),
+                       expected = is_empty ? 0 : (bytes + shared - 1) / shared;
     if (static_cast<std::int64_t>(t.data.size()) != expected)
         refuse(who + " holds " + std::to_string(t.data.size()) + " bytes of constant data, but " +
                type_text(t) + " " + to_text(t.dims) + " takes " + std::to_string(expected));

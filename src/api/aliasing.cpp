@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "common/element.hpp"
 #include "common/layout/layout.hpp"
 
 namespace octet::impl {
@@ -16,6 +17,10 @@ extent extent_of(const memory_desc &md) {
     if (size_in_bytes(md) == 0)
         return e;
     if (md.format_kind != format_kind::plain) {
+        e.element = e.size = static_cast<dim_t>(size_in_bytes(md));
+        return e;
+    }
+    if (shares_bytes(md.data_type)) { // not worth more: as one piece
         e.element = e.size = static_cast<dim_t>(size_in_bytes(md));
         return e;
     }

@@ -19,6 +19,9 @@ namespace {
 
 constexpr const char *operation = "concat";
 constexpr int max_sources = OCTET_ARG_MULTIPLE_SRC;
+constexpr std::initializer_list<data_type> types = {data_type::f32, data_type::bf16, data_type::f16,
+                                                    data_type::s32, data_type::s16,  data_type::s8,
+                                                    data_type::u8};
 
 /// Scale and zero point of one tensor, both 1 and 0 by default.
 struct parameters {
@@ -164,6 +167,7 @@ primitive_desc_ptr make(const description &d, const request &r) {
         if (d.srcs.empty() || d.srcs.size() > max_sources)
             throw_invalid(operation, ": ", d.srcs.size(), " sources, allowed: 1 to ", max_sources);
         require_tensor(operation, "dst", dst, 1, max_ndims);
+        require_type(operation, "dst", dst, types);
         if (dimension < 0 || dimension >= dst.ndims)
             throw_invalid(operation, ": dimension is ", dimension, ", allowed: 0 to ", dst.ndims - 1);
         resolve_activation_layout(dst);
@@ -171,6 +175,7 @@ primitive_desc_ptr make(const description &d, const request &r) {
         for (const memory::desc &src : d.srcs) {
             srcs.push_back(src.data);
             require_tensor(operation, "src", srcs.back(), dst.ndims, dst.ndims);
+            require_type(operation, "src", srcs.back(), types);
             resolve_activation_layout(srcs.back());
         }
         check_shapes(dst, dimension, srcs);

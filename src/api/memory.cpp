@@ -14,6 +14,7 @@
 #include "api/tensors/memory_desc_checks.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
+#include "common/names.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -32,11 +33,15 @@ std::size_t memory::data_type_size(data_type type) {
         return 2;
     case data_type::s8:
     case data_type::u8:
+    case data_type::s4:
+    case data_type::u4:
+    case data_type::u2:
         return 1;
     case data_type::undef:
         return 0;
     }
-    throw_invalid("memory::data_type: value ", static_cast<int>(type), ", allowed: f32, s32, s16, s8, u8");
+    throw_invalid("memory::data_type: value ", static_cast<int>(type),
+                  ", allowed: ", impl::data_type_names());
 }
 
 namespace {
@@ -46,7 +51,7 @@ memory_desc checked_shape(const memory::dims &dimensions, data_type type) {
     if (dimensions.empty() || dimensions.size() > static_cast<std::size_t>(max_ndims))
         throw_invalid("memory::desc: ", dimensions.size(), " dimensions, allowed: 1 to ", max_ndims);
     if (memory::data_type_size(type) == 0)
-        throw_invalid("memory::desc: data_type undef, allowed: f32, s32, s16, s8, u8");
+        throw_invalid("memory::desc: data_type undef, allowed: ", impl::data_type_names());
     md.ndims = static_cast<int>(dimensions.size());
     std::copy(dimensions.begin(), dimensions.end(), md.dims);
     md.data_type = type;
@@ -56,6 +61,12 @@ memory_desc checked_shape(const memory::dims &dimensions, data_type type) {
                           ", allowed: 0 and above, OCTET_RUNTIME_DIM_VAL");
     impl::element_count(impl::at_size(md, 1)); // throws on overflow
     return md;
+}
+
+/// Throws where the size overflows, and where a row begins within a byte.
+void check_layout(const memory_desc &md) {
+    impl::size_in_bytes(impl::at_size(md, 1));
+    impl::check_bytes("memory::desc", "layout", md);
 }
 
 /// Returns what `make` does, or the zero descriptor if it throws and the caller allows that.
@@ -79,7 +90,7 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, forma
               return desc(md);
           }
           impl::set_layout(md, tag);
-          impl::size_in_bytes(impl::at_size(md, 1)); // throws on overflow
+          check_layout(md);
           return desc(md);
       })) {}
 
@@ -88,8 +99,10 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const
     : desc(or_empty(allow_empty, [&] {
           memory_desc md = checked_shape(dimensions, type);
           impl::set_row_major(md);
-          if (strides.empty())
+          if (strides.empty()) {
+              check_layout(md);
               return desc(md);
+          }
           if (strides.size() != dimensions.size())
               throw_invalid("memory::desc: ", strides.size(), " strides for ", dimensions.size(),
                             " dimensions");
@@ -99,7 +112,7 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const
                                 ", allowed: 0 and above, OCTET_RUNTIME_DIM_VAL");
               md.strides[d] = strides[d];
           }
-          impl::size_in_bytes(impl::at_size(md, 1));
+          check_layout(md);
           return desc(md);
       })) {}
 
@@ -122,6 +135,7 @@ memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const 
             result.data.dims[d] = dimensions[d];
             result.data.offset0 += offsets[d] * data.strides[d];
         }
+        impl::check_bytes("submemory_desc", "result", result.data);
         return result;
     });
 }
@@ -146,8 +160,10 @@ memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_em
         bool row_major = data.format_kind == format_kind::plain;
         for (int d = 0; d < data.ndims; d++)
             row_major = row_major && (data.dims[d] == 1 || data.strides[d] == dense.strides[d]);
-        if (row_major)
+        if (row_major) {
+            impl::check_bytes("reshape", "result", result.data);
             return result;
+        }
 
         // Otherwise only dimensions of size 1 may come and go.
         int from = 0;
@@ -163,6 +179,7 @@ memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_em
                               ", allowed: row-major tensors, or adding dimensions of size 1");
             result.data.strides[to] = data.strides[from++];
         }
+        impl::check_bytes("reshape", "result", result.data);
         return result;
     });
 }

@@ -119,6 +119,9 @@ struct post_op_check {
         if (op.src1.is_zero() || op.src1.get_format_kind() != format_kind::plain)
             throw_invalid("append_binary: src1 is ", op.src1.to_string(),
                           ", allowed: a tensor in a plain layout");
+        if (elements_per_byte(op.src1.data_type()) > 1)
+            throw_invalid("append_binary: src1 has type ", to_string(op.src1.data_type()),
+                          ", allowed: f32, bf16, f16, s32, s16, s8, u8");
     }
     void operator()(const post_op::prelu &op) const { check_mask("append_prelu", op.mask); }
     void operator()(const post_op::clip &op) const {

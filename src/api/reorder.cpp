@@ -89,7 +89,7 @@ primitive_desc_ptr make(const description &d, const request &r) {
         if (is_ort(p.out_stage.rule))
             p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
         if (attr.rule() == requantization_rule::automatic && !is_float(p.out_stage.rule) &&
-            d.src.data.data_type == data_type::f32)
+            is_real(d.src.data.data_type))
             p.out_stage.rule = unchanged(true);
         check_rule(p, attr);
 

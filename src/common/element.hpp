@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One element of a typed buffer. Loads widen without loss (s32 to f32 rounds to nearest even); stores
-// saturate.
+// saturate. Of elements that share a byte the one with the lowest index lies in its lowest bits.
 
 #include <cmath>
 #include <cstdint>
@@ -22,6 +22,12 @@ constexpr type_range range_of(data_type type) {
         return {0, 255};
     case data_type::s8:
         return {-128, 127};
+    case data_type::s4:
+        return {-8, 7};
+    case data_type::u4:
+        return {0, 15};
+    case data_type::u2:
+        return {0, 3};
     case data_type::s16:
         return {-32768, 32767};
     default:
@@ -33,6 +39,30 @@ constexpr bool is_real(data_type type) { return type == data_type::f32 || is_sma
 constexpr bool is_integer(data_type type) { return !is_real(type) && type != data_type::undef; }
 constexpr bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 
+/// True for codes of which several share a byte.
+constexpr bool shares_bytes(data_type type) { return elements_per_byte(type) > 1; }
+
+/// Place of an element that shares its byte: the byte, and the element's bits within it.
+struct bit_field {
+    dim_t byte;
+    int shift, mask;
+};
+constexpr bit_field bit_field_of(data_type type, dim_t offset) {
+    const int shared = elements_per_byte(type), bits = 8 / shared;
+    return {offset / shared, static_cast<int>(offset % shared) * bits, (1 << bits) - 1};
+}
+
+inline std::int32_t load_shared(const void *base, data_type type, dim_t offset) {
+    const bit_field f = bit_field_of(type, offset);
+    const int code = static_cast<const std::uint8_t *>(base)[f.byte] >> f.shift & f.mask;
+    return code > range_of(type).high ? code - f.mask - 1 : code; // two's complement
+}
+inline void store_shared(void *base, data_type type, dim_t offset, std::int32_t value) {
+    const bit_field f = bit_field_of(type, offset);
+    std::uint8_t &byte = static_cast<std::uint8_t *>(base)[f.byte];
+    byte = static_cast<std::uint8_t>((byte & ~(f.mask << f.shift)) | (value & f.mask) << f.shift);
+}
+
 inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
     switch (type) {
     case data_type::u8:
@@ -41,6 +71,10 @@ inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
         return static_cast<const std::int8_t *>(base)[offset];
     case data_type::s16:
         return static_cast<const std::int16_t *>(base)[offset];
+    case data_type::s4:
+    case data_type::u4:
+    case data_type::u2:
+        return load_shared(base, type, offset);
     default:
         return static_cast<const std::int32_t *>(base)[offset];
     }
@@ -79,6 +113,11 @@ inline void store_s32(void *base, data_type type, dim_t offset, std::int32_t val
     case data_type::s16:
         static_cast<std::int16_t *>(base)[offset] = static_cast<std::int16_t>(value);
         break;
+    case data_type::s4:
+    case data_type::u4:
+    case data_type::u2:
+        store_shared(base, type, offset, value);
+        break;
     default:
         static_cast<std::int32_t *>(base)[offset] = value;
         break;
@@ -86,16 +125,17 @@ inline void store_s32(void *base, data_type type, dim_t offset, std::int32_t val
 }
 
 /// oneDNN's saturating down-conversion: clamp in f32, then round to nearest even. s32 saturates at
-/// 2147483520, the largest float below 2^31. NaN gives what x86's min and max give: u8 0, other types the
-/// upper bound.
+/// 2147483520, the largest float below 2^31. NaN gives what x86's min and max give: unsigned types 0, others
+/// the upper bound.
 inline std::int32_t down_convert(float x, data_type type) {
     const type_range range = range_of(type);
     const float low = static_cast<float>(range.low);
     const float high = type == data_type::s32 ? 2147483520.f : static_cast<float>(range.high);
-    if (type == data_type::u8)
+    const bool is_unsigned = range.low == 0;
+    if (is_unsigned)
         x = x > low ? x : low;
     x = x < high ? x : high;
-    if (type != data_type::u8)
+    if (!is_unsigned)
         x = x > low ? x : low;
     return static_cast<std::int32_t>(round_to_even(x));
 }

@@ -41,8 +41,14 @@ const char *to_string(data_type type) {
         return "s8";
     case data_type::u8:
         return "u8";
+    case data_type::s4:
+        return "s4";
+    case data_type::u4:
+        return "u4";
     case data_type::s16:
         return "s16";
+    case data_type::u2:
+        return "u2";
     }
     return "unknown";
 }

@@ -27,4 +27,18 @@ template <typename Enum> std::string name_or_number(Enum value) {
     return name == "unknown" ? text(static_cast<int>(value), " (not an enumerator)") : name;
 }
 
+/// False for undef and for a number that names no type.
+inline bool is_data_type(data_type type) {
+    return type != data_type::undef && std::string("unknown") != to_string(type);
+}
+
+/// All types, for messages: "f16, bf16, …".
+inline std::string data_type_names() {
+    std::string names;
+    for (int i = 0; i < 128; i++)
+        if (const auto type = static_cast<data_type>(i); is_data_type(type))
+            names += text(names.empty() ? "" : ", ", to_string(type));
+    return names;
+}
+
 } // namespace octet::impl

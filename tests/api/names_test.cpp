@@ -79,8 +79,12 @@ TEST(names, of_values_with_gaps) {
     EXPECT_STREQ(to_string(data_type::s32), "s32");
     EXPECT_STREQ(to_string(data_type::s8), "s8");
     EXPECT_STREQ(to_string(data_type::u8), "u8");
+    EXPECT_STREQ(to_string(data_type::s4), "s4");
+    EXPECT_STREQ(to_string(data_type::u4), "u4");
     EXPECT_STREQ(to_string(data_type::s16), "s16");
-    EXPECT_STREQ(to_string(static_cast<data_type>(7)), "unknown");
+    EXPECT_STREQ(to_string(data_type::u2), "u2");
+    for (const int gap : {7, 10, 13, 63, 66})
+        EXPECT_STREQ(to_string(static_cast<data_type>(gap)), "unknown");
     EXPECT_EQ(to_string(normalization_flags::none), "none");
     EXPECT_EQ(to_string(normalization_flags::use_global_stats | normalization_flags::use_scale_shift |
                         normalization_flags::fuse_norm_relu | normalization_flags::use_scale |

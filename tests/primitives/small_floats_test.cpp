@@ -56,6 +56,31 @@ TEST(SmallFloats, ReordersRoundAnyFloat) {
     set_max_cpu_isa(cpu_isa::all);
 }
 
+/// Without attributes 16-bit floats become integers as f32 does: they saturate, then round to nearest even.
+TEST(SmallFloats, ReordersToIntegers) {
+    const std::vector<float> reals = {0.f,    -0.f,  0.5f,   1.5f,    -2.5f,
+                                      127.5f, 300.f, -300.f, 65504.f, 0.0078125f};
+    const auto count = static_cast<dim_t>(reals.size());
+    for (const data_type type : {data_type::f16, data_type::bf16})
+        for (const data_type to : {data_type::s8, data_type::u8, data_type::s16, data_type::s32})
+            for (const cpu_isa level : get_available_cpu_isas()) {
+                set_max_cpu_isa(level);
+                const memory f32({{count}, data_type::f32, format_tag::a}, cpu()),
+                    words({{count}, type, format_tag::a}, cpu()), got({{count}, to, format_tag::a}, cpu()),
+                    rounded({{count}, data_type::f32, format_tag::a}, cpu()),
+                    expected({{count}, to, format_tag::a}, cpu());
+                std::memcpy(f32.get_data_handle(), reals.data(), reals.size() * sizeof(float));
+                reorder(f32, words).execute(stream(cpu()), f32, words);
+                reorder(words, got).execute(stream(cpu()), words, got);
+                reorder(words, rounded).execute(stream(cpu()), words, rounded);
+                reorder(rounded, expected).execute(stream(cpu()), rounded, expected);
+                EXPECT_EQ(0, std::memcmp(got.get_data_handle(), expected.get_data_handle(),
+                                         got.get_desc().get_size()))
+                    << to_string(type) << " to " << to_string(to) << ' ' << to_string(level);
+            }
+    set_max_cpu_isa(cpu_isa::all);
+}
+
 /// Σ, a bias in 16 bits, a scale, a sum with the destination and an operand in 16 bits: each written out here.
 TEST(SmallFloats, ProductsWithBiasSumAndOperand) {
     const dim_t m = 5, k = 37, n = 70;

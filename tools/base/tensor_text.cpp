@@ -31,6 +31,9 @@ std::vector<double> elements(const memory &m) {
         return elements<std::uint8_t>(m);
     case data_type::f16: // in no network
     case data_type::bf16:
+    case data_type::s4:
+    case data_type::u4:
+    case data_type::u2:
     case data_type::undef:
         break;
     }

@@ -59,6 +59,9 @@ public:
             break;
         case data_type::f16:
         case data_type::bf16:
+        case data_type::s4:
+        case data_type::u4:
+        case data_type::u2:
         case data_type::undef: // may be there as long as no node reads it
             break;
         }

@@ -167,6 +167,8 @@ private:
 
     /// Without a QuantizeLinear behind it the product becomes MatMulIntegerToFloat.
     void matrix_product(node_id i) {
+        if (!g_.input(i, 1)) // whoever lowers the node refuses it
+            return;
         const node_id follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0));
         const auto b = weights(g_.input(i, 1), g_.rank(g_.input(i, 1)) - 1);

@@ -55,7 +55,8 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
     const post_op_facts &facts = facts_of(entry);
     if (const std::optional<data_type> type = type_of_dst_before(entry)) {
         if (*type != data_type::undef &&
-            memory::data_type_size(*type) != memory::data_type_size(dst.data_type))
+            (memory::data_type_size(*type) != memory::data_type_size(dst.data_type) ||
+             elements_per_byte(*type) != elements_per_byte(dst.data_type)))
             fail("sum reads the destination as a type of another size");
         if (!facts.gives_f32 && is_real(dst.data_type) && *type == data_type::undef)
             fail(facts.name, " needs an integer destination");

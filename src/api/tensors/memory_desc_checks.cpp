@@ -11,6 +11,7 @@
 #include "common/element.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
+#include "common/names.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -181,20 +182,35 @@ void check_packing(const subject &what, const memory_desc &md) {
 
 } // namespace
 
+void check_bytes(const char *operation, const char *name, const memory_desc &md) {
+    const dim_t shared = elements_per_byte(md.data_type);
+    if (md.offset0 % shared != 0)
+        throw_invalid(operation, ": ", name, ": offset0 is ", md.offset0, ", which splits a byte of ",
+                      to_string(md.data_type), ", allowed: multiples of ", shared);
+    for (int d = 0; d < md.ndims; d++)
+        if (md.dims[d] != 1 && md.strides[d] != 1 && !is_runtime(md.strides[d]) &&
+            md.strides[d] % shared != 0)
+            throw_invalid(operation, ": ", name, ": stride ", d, " is ", md.strides[d], " with dims ",
+                          dims_text(md), ", which splits bytes of ", to_string(md.data_type),
+                          ", allowed: 1 and multiples of ", shared);
+}
+
 void check_descriptor(const char *operation, const char *name, const memory_desc &md) {
     const subject what{operation, name};
     check_dims(what, md);
     if (md.ndims == 0)
         return;
-    if (md.data_type <= data_type::undef || md.data_type > data_type::s16)
+    if (!is_data_type(md.data_type))
         throw_invalid(what.operation, ": ", what.name, ": data_type is ", static_cast<int>(md.data_type),
-                      ", allowed: f32, s32, s16, s8, u8, f16, bf16");
+                      ", allowed: ", data_type_names());
     if (md.format_kind < format_kind::undef || md.format_kind > format_kind::packed)
         throw_invalid(what.operation, ": ", what.name, ": format_kind is ", static_cast<int>(md.format_kind),
                       ", allowed: any, plain, packed");
     check_packing(what, md);
-    if (md.format_kind == format_kind::plain)
+    if (md.format_kind == format_kind::plain) {
         check_strides(what, md);
+        check_bytes(operation, name, md);
+    }
     if (md.format_kind == format_kind::any && md.offset0 != 0)
         throw_invalid(what.operation, ": ", what.name, ": offset0 is ", md.offset0,
                       " in layout any, allowed: 0");

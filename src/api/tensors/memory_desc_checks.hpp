@@ -12,6 +12,8 @@ namespace octet::impl {
 /// Throws `invalid_arguments` naming the field, what it is and what is allowed: "convolution: src: ndims is 99,
 /// …". The zero descriptor passes: whoever needs a tensor asks for one.
 void check_descriptor(const char *operation, const char *name, const memory_desc &md);
+/// Throws `invalid_arguments` where elements that share bytes would begin a row, or the tensor, within a byte.
+void check_bytes(const char *operation, const char *name, const memory_desc &md);
 /// Checks a descriptor whose sizes may come with the execution (layout/runtime.hpp): what is known is checked.
 void check_description(const char *operation, const char *name, const memory_desc &md);
 

@@ -19,7 +19,8 @@ std::size_t size_in_bytes(const memory_desc &md) {
     dim_t last = md.offset0;
     for (int d = 0; d < md.ndims; d++)
         last += checked_product(md.dims[d] - 1, md.strides[d], md);
-    return static_cast<std::size_t>(checked_product(last + 1, 1, md)) * element;
+    const dim_t elements = checked_product(last + 1, 1, md);
+    return static_cast<std::size_t>(div_up(elements, elements_per_byte(md.data_type))) * element;
 }
 
 dim_t element_offset(const memory_desc &md, const coordinates &at) {

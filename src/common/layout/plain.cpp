@@ -72,6 +72,7 @@ memory_desc at_size(memory_desc md, dim_t size) {
     std::replace_if(md.dims, md.dims + md.ndims, is_runtime, size);
     if (md.format_kind != format_kind::plain)
         return md;
+    const dim_t shared = elements_per_byte(md.data_type);
     dim_t covered = 1; // by the dimensions whose strides are known
     for (int d = 0; d < md.ndims; d++)
         if (!is_runtime(md.strides[d]))
@@ -79,8 +80,8 @@ memory_desc at_size(memory_desc md, dim_t size) {
                 checked_product(std::max<dim_t>(md.dims[d] - 1, 0), std::max<dim_t>(md.strides[d], 0), md);
     for (int d = md.ndims - 1; d >= 0; d--)
         if (is_runtime(md.strides[d])) {
-            md.strides[d] = covered;
-            covered = checked_product(covered, std::max<dim_t>(md.dims[d], 1), md);
+            md.strides[d] = div_up(covered, shared) * shared;
+            covered = checked_product(md.strides[d], std::max<dim_t>(md.dims[d], 1), md);
         }
     return md;
 }

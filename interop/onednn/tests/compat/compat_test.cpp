@@ -102,6 +102,12 @@ TEST(compat, layouts_and_types_that_octet_does_not_have_are_named) {
         reorder::primitive_desc(cpu(), {{1, 33, 4}, dt::f32, tag::ncw}, cpu(),
                                 {{1, 33, 4}, dt::f32, tag::nCw16c});
     });
+    // A number that a client wrote itself; Octet's own interface has 4-bit codes behind it.
+    expect_refusal(dnnl_unimplemented, {"data type", "Octet does not have"}, [&] {
+        memory::desc codes({2, 16}, dt::u8, tag::ab);
+        codes.data.data_type = static_cast<dnnl_data_type_t>(11);
+        reorder::primitive_desc(cpu(), codes, cpu(), codes);
+    });
     expect_refusal(dnnl_unimplemented, {"masks"}, [&] {
         primitive_attr attr;
         attr.set_output_scales(2, std::vector<float>(32, 2.f));
