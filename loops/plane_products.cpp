@@ -91,4 +91,26 @@ void plane_products::run_tiles(const operands &o, dim_t begin, dim_t end) const 
         }
 }
 
+matrix_products::matrix_products() : code_(planes::code_in_use()) {}
+
+void matrix_products::run(const operands &o) const {
+    dim_t rows[most_inner];
+    for (dim_t k = 0; k < std::min(o.inner, o.block); k++)
+        rows[k] = k * o.source_row;
+    const dim_t width = code_->width;
+    for (dim_t first = 0; first < o.columns; first += tile_vectors * width) {
+        column_vector columns[tile_vectors];
+        dim_t vectors = 0;
+        for (dim_t n = first; n < o.columns && vectors < tile_vectors; n += width) {
+            const dim_t lanes = std::min(width, o.columns - n);
+            columns[vectors++] = {n, lanes, n, lanes, n};
+        }
+        for (dim_t k = 0; k < o.inner; k += o.block)
+            code_->multiply({o.outputs, o.weights_row, 1, o.result_row, rows,
+                             rows + std::min(o.block, o.inner - k), columns, o.weights + k,
+                             o.source + k * o.source_row, k == 0 ? o.initial : o.result, nullptr, o.result},
+                            vectors);
+    }
+}
+
 } // namespace octet::loops

@@ -58,4 +58,23 @@ private:
     const tile_code *code_;
 };
 
+/// Such products of dense matrices, whose sizes come with each call, in the calling thread.
+class matrix_products {
+public:
+    matrix_products();                        ///< for the instruction set in use
+    static constexpr dim_t most_inner = 1024; ///< in a block
+
+    struct operands {
+        const float *weights, *source;
+        const float *initial; ///< in rows as far apart as the result's; null: the first block's sums
+        float *result;
+        dim_t outputs, inner, columns, block;
+        dim_t weights_row, source_row, result_row; ///< from one row to the next
+    };
+    void run(const operands &o) const;
+
+private:
+    const tile_code *code_;
+};
+
 } // namespace octet::loops

@@ -31,6 +31,7 @@ struct avx512_floats {
     OCTET_INLINE void store(float *y, reg v) { _mm512_storeu_ps(y, v); }
     OCTET_INLINE reg all(float x) { return _mm512_set1_ps(x); }
     OCTET_INLINE reg add(reg a, reg b) { return _mm512_add_ps(a, b); }
+    OCTET_INLINE reg sub(reg a, reg b) { return _mm512_sub_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm512_mul_ps(a, b); }
     OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm512_fmadd_ps(a, b, c); }
     OCTET_INLINE reg larger(reg a, reg b) {
@@ -38,6 +39,8 @@ struct avx512_floats {
     } ///< b where one is NaN, as `smaller`
     OCTET_INLINE reg smaller(reg a, reg b) { return _mm512_min_ps(a, b); }
     OCTET_INLINE reg magnitude(reg v) { return _mm512_abs_ps(v); }
+    /// x 2^n for whole n from -252 to 254, rounded once.
+    OCTET_INLINE reg scaled(reg x, reg n) { return _mm512_scalef_ps(x, n); }
     OCTET_INLINE bool any(mask m) { return m != 0; }
     OCTET_INLINE mask or_nan(mask m, reg a, reg b) {
         return static_cast<mask>(m | _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q));
@@ -62,11 +65,19 @@ struct avx2_floats {
     OCTET_INLINE void store(float *y, reg v) { _mm256_storeu_ps(y, v); }
     OCTET_INLINE reg all(float x) { return _mm256_set1_ps(x); }
     OCTET_INLINE reg add(reg a, reg b) { return _mm256_add_ps(a, b); }
+    OCTET_INLINE reg sub(reg a, reg b) { return _mm256_sub_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm256_mul_ps(a, b); }
     OCTET_INLINE reg fma(reg a, reg b, reg c) { return _mm256_fmadd_ps(a, b, c); }
     OCTET_INLINE reg larger(reg a, reg b) { return _mm256_max_ps(a, b); }
     OCTET_INLINE reg smaller(reg a, reg b) { return _mm256_min_ps(a, b); }
     OCTET_INLINE reg magnitude(reg v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), v); }
+    OCTET_INLINE reg power_of_2(__m256i n) {
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+    }
+    OCTET_INLINE reg scaled(reg x, reg n) { ///< only the second product may leave the normal numbers
+        const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+        return mul(mul(x, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
+    }
     OCTET_INLINE bool any(mask m) { return _mm256_movemask_epi8(m) != 0; }
     OCTET_INLINE mask or_nan(mask m, reg a, reg b) {
         return _mm256_or_si256(m, _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)));
@@ -93,11 +104,13 @@ struct single_floats {
     static void store(float *y, reg v) { *y = v; }
     static reg all(float x) { return x; }
     static reg add(reg a, reg b) { return a + b; }
+    static reg sub(reg a, reg b) { return a - b; }
     static reg mul(reg a, reg b) { return a * b; }
     static reg fma(reg a, reg b, reg c) { return std::fma(a, b, c); }
     static reg larger(reg a, reg b) { return a > b ? a : b; }
     static reg smaller(reg a, reg b) { return a < b ? a : b; }
     static reg magnitude(reg v) { return std::fabs(v); }
+    static reg scaled(reg x, reg n) { return std::ldexp(x, static_cast<int>(n)); }
     static bool any(mask m) { return m; }
     static mask or_nan(mask m, reg a, reg b) { return m || a != a || b != b; }
     static mask first(dim_t count) { return count > 0; }

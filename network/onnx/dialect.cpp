@@ -34,6 +34,7 @@ const operator_table &onnx_operators() {
         onnx_float_sums_operators,
         onnx_gather_scatter_nd_operators,
         onnx_gather_slice_concat_operators,
+        onnx_group_query_attention_operators,
         onnx_normalization_operators,
         onnx_pool_operators,
         onnx_qlinear_elementwise_operators,
@@ -42,6 +43,7 @@ const operator_table &onnx_operators() {
         onnx_resize_operators,
         onnx_rewritten_operators,
         onnx_rms_normalization_operators,
+        onnx_rotary_embedding_operators,
         onnx_tile_space_to_depth_operators,
         onnx_topk_cumsum_onehot_operators,
     };

@@ -19,6 +19,7 @@ file_kind recognise(const json_value &root) {
     constexpr file_kind requantization{"rule", replay_requantization};
     constexpr file_kind tflite{"operator", replay_tflite_operators};
     constexpr file_kind ort{"operator", replay_ort_operators};
+    constexpr file_kind attention{"operator", replay_attention_operators};
     constexpr file_kind models{"network", replay_models};
     constexpr file_kind graphs{"group", replay_ort_graphs};
 
@@ -38,7 +39,10 @@ file_kind recognise(const json_value &root) {
         return tflite;
     if (format == "int8-model-goldens/1")
         return models;
-    root["format"].fail("is '" + format + "', known: int8-op-vectors/1, int8-model-goldens/1");
+    if (format == "attention_ops 1")
+        return attention;
+    root["format"].fail("is '" + format +
+                        "', known: int8-op-vectors/1, int8-model-goldens/1, attention_ops 1");
 }
 
 /// Caps the ISA level for the time of a replay.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #include "base/files.hpp"
@@ -13,8 +14,8 @@ namespace {
 
 /// Bytes of a dense tensor. No record of a sane file is larger than its blob, so larger products need no
 /// exact value.
-std::size_t tensor_bytes(const memory::dims &dims, data_type type, std::size_t largest) {
-    std::size_t bytes = memory::data_type_size(type);
+std::size_t tensor_bytes(const memory::dims &dims, std::size_t element, std::size_t largest) {
+    std::size_t bytes = element;
     for (const dim_t d : dims)
         if (d == 0)
             return 0;
@@ -63,27 +64,60 @@ data_type type_from_text(const json_value &text) {
     text.fail("is '" + text.text() + "', allowed: s8, u8, s16, s32, f32");
 }
 
-tensor_record read_tensor(const json_value &record, const std::vector<std::uint8_t> &blob) {
+namespace {
+
+/// A record of elements of `size` bytes, its type aside.
+tensor_record read_place(const json_value &record, const std::vector<std::uint8_t> &blob, std::size_t size) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     tensor_record t;
     if (record.has("name"))
         t.name = record["name"].text();
-    t.type = type_from_text(record["dtype"]);
     for (const json_value &d : record["dims"].items())
         t.dims.push_back(d.integer(0, any));
     if (t.dims.size() > max_ndims)
         record["dims"].fail("has more than " + std::to_string(max_ndims) + " dimensions");
 
     const auto offset = static_cast<std::size_t>(record["offset"].integer(0, any));
-    const auto size = static_cast<std::size_t>(record["nbytes"].integer(0, any));
-    if (offset > blob.size() || size > blob.size() - offset)
-        record.fail("lies at bytes " + std::to_string(offset) + " + " + std::to_string(size) +
+    const auto bytes = static_cast<std::size_t>(record["nbytes"].integer(0, any));
+    if (offset > blob.size() || bytes > blob.size() - offset)
+        record.fail("lies at bytes " + std::to_string(offset) + " + " + std::to_string(bytes) +
                     ", but the blob has " + std::to_string(blob.size()));
-    if (size != tensor_bytes(t.dims, t.type, blob.size()))
-        record.fail("has " + std::to_string(size) + " bytes, which is not the size of " +
-                    model::to_text(t.type) + " " + model::to_text(t.dims));
-    t.bytes = {blob.data() + offset, size};
+    if (bytes != tensor_bytes(t.dims, size, blob.size()))
+        record.fail("has " + std::to_string(bytes) + " bytes, which is not the size of " +
+                    record["dtype"].text() + " " + model::to_text(t.dims));
+    t.bytes = {blob.data() + offset, bytes};
+    return t;
+}
+
+} // namespace
+
+tensor_record read_tensor(const json_value &record, const std::vector<std::uint8_t> &blob) {
+    const data_type type = type_from_text(record["dtype"]);
+    tensor_record t = read_place(record, blob, memory::data_type_size(type));
+    t.type = type;
     t.quant = read_quantization(record);
+    return t;
+}
+
+tensor_record read_wide_tensor(const json_value &record, const std::vector<std::uint8_t> &blob,
+                               std::list<std::vector<std::uint8_t>> &copies) {
+    const std::string type = record["dtype"].text();
+    if (type != "s64" && type != "bool")
+        return read_tensor(record, blob);
+    tensor_record t = read_place(record, blob, type == "s64" ? 8 : 1);
+    t.type = type == "s64" ? data_type::s32 : data_type::u8;
+    if (type == "bool")
+        return t;
+    std::vector<std::uint8_t> &narrow = copies.emplace_back(t.bytes.size / 2);
+    for (std::size_t i = 0; i < narrow.size(); i += 4) {
+        std::int64_t wide = 0;
+        std::memcpy(&wide, t.bytes.data + 2 * i, 8);
+        const auto value = static_cast<std::int32_t>(wide);
+        if (value != wide)
+            record.fail("has an element " + std::to_string(wide) + ", allowed: those of 32 bits");
+        std::memcpy(narrow.data() + i, &value, 4);
+    }
+    t.bytes = {narrow.data(), narrow.size()};
     return t;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct tensor_record {
 
 /// `{"dtype", "dims", "offset", "nbytes"}`, and where present `scale`, `zero_point`, `quantized_dimension`.
 tensor_record read_tensor(const json_value &record, const std::vector<std::uint8_t> &blob);
+
+/// The same; "s64" is narrowed to s32 in a copy that goes into `copies`, and "bool" is u8.
+tensor_record read_wide_tensor(const json_value &record, const std::vector<std::uint8_t> &blob,
+                               std::list<std::vector<std::uint8_t>> &copies);
 
 /// A model tensor of that name, type, shape and quantization; a constant one gets a copy of the bytes.
 model::tensor as_model_tensor(const tensor_record &record, bool is_constant);

@@ -110,6 +110,7 @@ operator_rows onnx_float_rows_operators();
 operator_rows onnx_float_sums_operators();
 operator_rows onnx_gather_scatter_nd_operators();
 operator_rows onnx_gather_slice_concat_operators();
+operator_rows onnx_group_query_attention_operators();
 operator_rows onnx_normalization_operators();
 operator_rows onnx_pool_operators();
 operator_rows onnx_qlinear_elementwise_operators();
@@ -118,6 +119,7 @@ operator_rows onnx_reshape_transpose_pad_operators();
 operator_rows onnx_resize_operators();
 operator_rows onnx_rewritten_operators();
 operator_rows onnx_rms_normalization_operators();
+operator_rows onnx_rotary_embedding_operators();
 operator_rows onnx_tile_space_to_depth_operators();
 operator_rows onnx_topk_cumsum_onehot_operators();
 

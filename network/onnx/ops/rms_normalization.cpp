@@ -1,4 +1,4 @@
-// SimplifiedLayerNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these.
+// SimplifiedLayerNormalization, which the standard has as RMSNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these.
 // Also norms whose scale or shift is no row of numbers, which it computes in double precision.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -119,6 +119,8 @@ std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
 using namespace row_words;
 
 constexpr row onnx_rms_normalization_rows[] = {
+    row("RMSNormalization", 2, lower_simplified_layer_normalization, shape::same, rows::inner_axis_or_last)
+        .sizes(flow::first),
     row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization, shape::layer_normalization,
         rows::inner_axis_or_last)
         .sizes(flow::first),

@@ -1,0 +1,427 @@
+// GroupQueryAttention: new keys and values go behind the past ones, rotated if asked for, then each head of queries
+// attends to the keys and values of its group, in one of three orders of operations (loops/attention.hpp).
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <optional>
+
+#include "loops/attention.hpp"
+#include "loops/rotary.hpp"
+#include "network/onnx/ops/attention_heads.hpp"
+#include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/known_integers.hpp"
+#include "network/shapes/node_rows.hpp"
+
+namespace octet::model {
+namespace {
+
+namespace in {
+constexpr std::size_t query = 0, key = 1, value = 2, past_key = 3, past_value = 4, lengths = 5, total = 6,
+                      cosines = 7, sines = 8, positions = 9, bias = 10, sink = 11, key_scales = 12,
+                      value_scales = 13;
+} // namespace in
+namespace out {
+constexpr std::size_t y = 0, present_key = 1, present_value = 2, scores = 3;
+} // namespace out
+
+/// Sizes that are known when the network is planned.
+struct group_sizes {
+    dim_t batch, rows, heads, groups, width;
+    dim_t past, present; ///< rows of keys that the tensors have
+    bool is_packed;      ///< q, k and v of a row lie side by side
+};
+
+group_sizes sizes_of(const memory::dims &query, dim_t heads, dim_t groups, bool is_packed) {
+    if (heads < 1 || groups < 1 || heads % groups != 0)
+        refuse("attributes 'num_heads' and 'kv_num_heads' are " + std::to_string(heads) + " and " +
+               std::to_string(groups) + ", allowed: 1 or more, the first a multiple of the second");
+    const dim_t count = is_packed ? heads + 2 * groups : heads;
+    if (query.size() != 3 || query[2] % count != 0 || query[2] == 0)
+        refuse("input 0 is " + to_text(query) + ", allowed are 3 dimensions, the last a multiple of " +
+               std::to_string(count) + " heads");
+    return {query[0], query[1], heads, groups, query[2] / count, 0, 0, is_packed};
+}
+
+// ---- How it runs
+
+/// One run's numbers of a sequence.
+struct sequence {
+    dim_t keys, past;
+};
+
+struct group_options {
+    float scale, softcap;
+    dim_t window;
+    bool rotates, is_interleaved, smooth, keeps_rest;
+    dim_t kept; ///< 0: no scores are an output; 1: before softmax, 2: behind it
+};
+
+class group_query_attention final : public loop_step {
+public:
+    group_query_attention(const lowering &l, const group_sizes &sizes, const group_options &options)
+        : s_(sizes), o_(options), query_(l.input_buffer(in::query)), lengths_(l.input_buffer(in::lengths)),
+          total_(l.input_buffer(in::total)), dst_(l.output_buffer(out::y)),
+          present_key_(l.output_buffer(out::present_key)),
+          present_value_(l.output_buffer(out::present_value)),
+          rotary_(s_.width, options.rotates ? 2 * l.input(in::cosines).dims.back() : 0,
+                  options.is_interleaved) {
+        if (!s_.is_packed) {
+            key_ = l.input_buffer(in::key);
+            value_ = l.input_buffer(in::value);
+        }
+        const auto take = [&](std::optional<buffer> &b, std::size_t i) {
+            if (l.has_input(i))
+                b = l.input_buffer(i);
+        };
+        take(past_key_, in::past_key);
+        take(past_value_, in::past_value);
+        take(positions_, in::positions);
+        take(bias_, in::bias);
+        take(sink_, in::sink);
+        if (bias_)
+            bias_dims_ = l.input(in::bias).dims;
+        if (o_.rotates) {
+            cosines_ = l.input_buffer(in::cosines);
+            sines_ = l.input_buffer(in::sines);
+            angles_ = l.input(in::cosines).dims[0];
+        }
+        if (o_.kept != 0)
+            scores_ = l.output_buffer(out::scores);
+        const loops::attention_tiles t = tiles(s_.present);
+        using loops_ = loops::attention_loops;
+        const dim_t blocks = s_.batch * s_.heads * ((s_.rows + row_block - 1) / row_block);
+        parts_ = scratch_parts(
+            l, blocks,
+            std::max({s_.present, loops_::scratch_of_tiles(t, s_.width),
+                      loops_::scratch_of_scores(std::min(row_block, s_.rows), s_.present, s_.width)}) +
+                std::max(t.rows, row_block) * s_.width);
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        const std::vector<sequence> sequences = check(m);
+        append(m, sequences, past_key_, present_key_, true);
+        append(m, sequences, past_value_, present_value_, false);
+        attend(m, sequences);
+    }
+    std::string explain() const override {
+        return "a loop over " + std::to_string(s_.batch) + " sequences of " + std::to_string(s_.rows) +
+               " rows and " + std::to_string(s_.heads) + " heads in " + std::to_string(s_.groups) + " groups";
+    }
+
+private:
+    static constexpr dim_t row_block = 64; ///< of queries whose scores are there at once
+
+    /// Blocks of keys and rows, where the longest sequence has so many keys.
+    loops::attention_tiles tiles(dim_t longest) const {
+        const dim_t keys =
+            std::max<dim_t>(1, std::min(std::max<dim_t>(1, level_2_cache / (32 * s_.width)), longest));
+        return {std::max<dim_t>(1, std::min({keys, 2 * s_.width, s_.rows})), keys, false};
+    }
+
+    // ---- Checks, before anything is written
+
+    dim_t total(const run_memory &m) const { return m.at<std::int32_t>(total_)[0]; }
+    bool is_prompt(const run_memory &m) const { return total(m) == s_.rows; }
+
+    std::vector<sequence> check(const run_memory &m) const {
+        const dim_t all = total(m);
+        if (all < 1 || std::max(all, s_.past) != s_.present)
+            refuse_value("total_sequence_length", all,
+                         s_.present > s_.past
+                             ? std::to_string(s_.present) + ", for which the network is planned"
+                             : "1 to " + std::to_string(s_.past) + ", the rows of past keys");
+        if (!is_prompt(m) && s_.rows > 1 && s_.batch > 1)
+            refuse_value("the batch of several rows behind a past", s_.batch, "1");
+        if (bias_ && bias_dims_[3] != all)
+            refuse_value("the last dimension of attention_bias", bias_dims_[3],
+                         std::to_string(all) + ", as total_sequence_length");
+        std::vector<sequence> sequences;
+        for (dim_t b = 0; b < s_.batch; b++) {
+            const dim_t keys = dim_t{m.at<std::int32_t>(lengths_)[b]} + 1;
+            const dim_t least = is_prompt(m) ? 1 : s_.rows, most = is_prompt(m) ? all : s_.past + s_.rows;
+            if (keys < least || keys > std::min(most, s_.present))
+                refuse_value("element " + std::to_string(b) + " of seqlens_k", keys - 1,
+                             std::to_string(least - 1) + " to " +
+                                 std::to_string(std::min(most, s_.present) - 1));
+            sequences.push_back({keys, is_prompt(m) ? 0 : keys - s_.rows});
+            for (dim_t s = 0; o_.rotates && s < s_.rows; s++)
+                if (const dim_t p = position(m, b, s, sequences.back()); p < 0 || p >= angles_)
+                    refuse_value("a position", p, "0 to " + std::to_string(angles_ - 1));
+        }
+        return sequences;
+    }
+
+    dim_t position(const run_memory &m, dim_t b, dim_t s, const sequence &q) const {
+        const auto *positions = positions_ ? m.at<std::int32_t>(*positions_) : nullptr;
+        if (is_prompt(m))
+            return (positions ? dim_t{positions[0]} : 0) + s;
+        return positions ? dim_t{positions[b * s_.rows + s]} : q.past + s;
+    }
+
+    // ---- Keys and values
+
+    head_rows new_rows(bool are_keys) const {
+        if (!s_.is_packed)
+            return head_rows::side_by_side(s_.rows, s_.groups * s_.width, s_.width);
+        return head_rows::side_by_side(s_.rows, (s_.heads + 2 * s_.groups) * s_.width, s_.width,
+                                       (s_.heads + (are_keys ? 0 : s_.groups)) * s_.width);
+    }
+    head_rows queries() const {
+        return head_rows::side_by_side(s_.rows, (s_.heads + (s_.is_packed ? 2 * s_.groups : 0)) * s_.width,
+                                       s_.width);
+    }
+
+    void rotate(const run_memory &m, dim_t position, const float *x, float *y) const {
+        const dim_t angle = position * rotary_.rotated / 2;
+        rotary_.rotate(x, m.at<float>(*cosines_) + angle, m.at<float>(*sines_) + angle, y);
+    }
+
+    /// Past rows, new ones behind them, and what comes then: zeros, or what the past has there.
+    void append(const run_memory &m, const std::vector<sequence> &sequences,
+                const std::optional<buffer> &past, const buffer &present, bool are_keys) const {
+        const float *const before = past ? m.at<float>(*past) : nullptr;
+        float *const all = m.at<float>(present);
+        const float *const rows = m.at<float>(s_.is_packed ? query_ : are_keys ? key_ : value_);
+        const head_rows at = new_rows(are_keys);
+        const dim_t width = s_.width;
+        loops::parallel_for(s_.batch * s_.groups, s_.present * width, [&](dim_t begin, dim_t end) {
+            for (dim_t i = begin; i < end; i++) {
+                const dim_t b = i / s_.groups;
+                const sequence &q = sequences[static_cast<std::size_t>(b)];
+                float *const y = all + i * s_.present * width;
+                const float *const x = before ? before + i * s_.past * width : nullptr;
+                const dim_t behind = std::min(q.past + s_.rows, s_.present);
+                if (x && x != y)
+                    std::copy(x, x + q.past * width, y);
+                if (!o_.keeps_rest || !x)
+                    std::fill(y + behind * width, y + s_.present * width, 0.f);
+                else if (x != y)
+                    std::copy(x + behind * width, x + s_.past * width, y + behind * width);
+                const float *const head = at.at(rows, b, i % s_.groups);
+                for (dim_t s = 0; q.past + s < behind; s++) {
+                    const float *const row = head + s * at.row;
+                    float *const to = y + (q.past + s) * width;
+                    if (are_keys && o_.rotates)
+                        rotate(m, position(m, b, s, q), row, to);
+                    else
+                        std::copy(row, row + width, to);
+                }
+            }
+        });
+    }
+
+    // ---- Scores and what they choose
+
+    void attend(const run_memory &m, const std::vector<sequence> &sequences) const {
+        const bool is_tiled = total(m) > 1 && o_.softcap == 0.f && !o_.smooth && !sink_ && o_.kept == 0;
+        dim_t longest = 0;
+        for (const sequence &q : sequences)
+            longest = std::max(longest, q.keys);
+        const loops::attention_tiles t = tiles(longest);
+        const dim_t block = !is_tiled ? row_block : t.rows, blocks = (s_.rows + block - 1) / block;
+        parts_.run(m, s_.batch * s_.heads * blocks, std::min(block, s_.rows) * longest * s_.width / 4,
+                   [&](dim_t i, float *scratch) {
+                       const dim_t b = i / blocks / s_.heads, h = i / blocks % s_.heads,
+                                   first = i % blocks * block;
+                       const sequence &q = sequences[static_cast<std::size_t>(b)];
+                       loops::attention_head head = head_of(m, b, h, q);
+                       if (o_.rotates) {
+                           const dim_t rows = std::min(block, s_.rows - first);
+                           for (dim_t s = 0; s < rows; s++)
+                               rotate(m, position(m, b, first + s, q), head.q + (first + s) * head.q_row,
+                                      scratch + s * s_.width);
+                           head.q = scratch - first * s_.width;
+                           head.q_row = s_.width;
+                           scratch += rows * s_.width;
+                       }
+                       if (!is_tiled)
+                           loop_.by_scores(head, terms_of(m, b, h, head), first,
+                                           std::min(block, s_.rows - first), scratch);
+                       else if (s_.rows == 1)
+                           loop_.row_by_keys(head, scratch);
+                       else
+                           loop_.in_tiles(head, t, first, scratch);
+                   });
+    }
+
+    loops::attention_head head_of(const run_memory &m, dim_t b, dim_t h, const sequence &q) const {
+        const head_rows from = queries(), keys = head_rows::one_by_one(s_.groups, s_.present, s_.width),
+                        to = head_rows::side_by_side(s_.rows, s_.heads * s_.width, s_.width);
+        const dim_t group = h / (s_.heads / s_.groups);
+        loops::attention_head head{from.at(m.at<float>(query_), b, h),
+                                   keys.at(m.at<float>(present_key_), b, group),
+                                   keys.at(m.at<float>(present_value_), b, group),
+                                   to.at(m.at<float>(dst_), b, h),
+                                   from.row,
+                                   keys.row,
+                                   keys.row,
+                                   to.row,
+                                   s_.rows,
+                                   q.keys,
+                                   s_.width,
+                                   s_.width,
+                                   o_.scale};
+        head.is_causal = true;
+        head.past = q.past;
+        head.window = o_.window;
+        if (bias_) {
+            head.bias_row = bias_dims_[3];
+            head.bias = m.at<float>(*bias_) +
+                        ((bias_dims_[0] == 1 ? 0 : b) * bias_dims_[1] + (bias_dims_[1] == 1 ? 0 : h)) *
+                            bias_dims_[2] * bias_dims_[3];
+        }
+        return head;
+    }
+
+    loops::score_terms terms_of(const run_memory &m, dim_t b, dim_t h,
+                                const loops::attention_head &head) const {
+        using stage = loops::score_terms::stage;
+        loops::score_terms terms;
+        terms.softcap = o_.softcap;
+        terms.summands[0] = head.bias;
+        terms.summand_rows[0] = head.bias_row;
+        if (sink_)
+            terms.sink = m.at<float>(*sink_)[h];
+        else if (o_.smooth)
+            terms.sink = 0.f;
+        if (o_.kept != 0) {
+            terms.kept_row = scores_.get_desc().dims()[3];
+            terms.kept = m.at<float>(scores_) + (b * s_.heads + h) * s_.rows * terms.kept_row;
+            terms.kept_stage = o_.kept == 1 ? stage::summed : stage::weights;
+        }
+        return terms;
+    }
+
+    group_sizes s_;
+    group_options o_;
+    buffer query_, lengths_, total_, dst_, present_key_, present_value_, key_, value_, scores_;
+    std::optional<buffer> past_key_, past_value_, positions_, bias_, sink_, cosines_, sines_;
+    memory::dims bias_dims_;
+    dim_t angles_ = 0; ///< rows of the caches of cosines and sines
+    loops::rotary_rows rotary_;
+    loops::attention_loops loop_;
+    scratch_parts parts_;
+};
+
+// ---- What is refused
+
+void need_dims(const lowering &l, std::size_t i, const char *name, const memory::dims &allowed) {
+    if (l.input(i, {data_type::f32}).dims != allowed)
+        refuse(std::string(name) + " is " + to_text(l.input(i).dims) + ", allowed: " + to_text(allowed));
+}
+
+void check_past(const lowering &l, group_sizes &s) {
+    const bool has_past = l.has_input(in::past_key);
+    if (has_past != l.has_input(in::past_value))
+        refuse("one of past_key and past_value is given, allowed are both or none");
+    if (!has_past)
+        return;
+    const memory::dims &past = l.input(in::past_key).dims;
+    s.past = past.size() == 4 ? past[2] : 0;
+    need_dims(l, in::past_key, "past_key", {s.batch, s.groups, s.past, s.width});
+    need_dims(l, in::past_value, "past_value", {s.batch, s.groups, s.past, s.width});
+}
+
+void check_rotation(const lowering &l, const group_sizes &s) {
+    const memory::dims &cosines = l.input(in::cosines, {data_type::f32}).dims;
+    if (cosines.size() != 2 || cosines[1] < 1 || 2 * cosines[1] > s.width || s.width % 16 != 0)
+        refuse("cos_cache is " + to_text(cosines) + " for heads of " + std::to_string(s.width) +
+               ", allowed are 2 dimensions, the second at most half of a head of a multiple of 16");
+    need_dims(l, in::sines, "sin_cache", cosines);
+    if (l.has_input(in::positions) &&
+        element_count(l.input(in::positions, {data_type::s32}).dims) != s.batch * s.rows)
+        refuse("position_ids is " + to_text(l.input(in::positions).dims) +
+               ", allowed: " + to_text({s.batch, s.rows}));
+}
+
+void check_scores(const lowering &l, const group_sizes &s) {
+    if (l.has_input(in::bias)) {
+        const memory::dims &bias = l.input(in::bias, {data_type::f32}).dims;
+        if (bias.size() != 4 || (bias[0] != 1 && bias[0] != s.batch) ||
+            (bias[1] != 1 && bias[1] != s.heads) || bias[2] != s.rows)
+            refuse("attention_bias is " + to_text(bias) + ", allowed: (1 or batch)x(1 or heads)x" +
+                   std::to_string(s.rows) + "xtotal_sequence_length");
+    }
+    if (l.has_input(in::sink))
+        need_dims(l, in::sink, "head_sink", {s.heads});
+}
+
+group_options options_of(const lowering &l, const group_sizes &s) {
+    group_options o{};
+    const float scale = l.real("scale", 0.f);
+    o.scale = scale != 0.f ? scale : 1.f / std::sqrt(static_cast<float>(s.width));
+    o.softcap = l.real("softcap", 0.f);
+    o.window = l.integer("local_window_size", -1);
+    o.rotates = l.integer("do_rotary", 0) != 0;
+    o.is_interleaved = l.integer("rotary_interleaved", 0) != 0;
+    o.smooth = l.integer("smooth_softmax", 0) > 0;
+    o.keeps_rest = l.integer("past_present_share_buffer", 0) != 0;
+    o.kept = l.integer("qk_output", 0);
+    if (o.softcap < 0.f || o.window < -1 || o.kept < 0 || o.kept > 2)
+        refuse("attribute 'softcap', 'local_window_size' or 'qk_output' is " + std::to_string(o.softcap) +
+               ", " + std::to_string(o.window) + ", " + std::to_string(o.kept) +
+               ", allowed: 0 or more, -1 or more, 0 to 2");
+    return o;
+}
+
+std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
+    for (const char *const name : {"k_quant_type", "v_quant_type"})
+        if (l.text(name, "NONE") != "NONE")
+            refuse_as_unimplemented(std::string("attribute '") + name + "' is " + l.text(name) +
+                                    ", allowed is NONE");
+    if (l.integer("sliding_window_cache", 0) != 0)
+        refuse_as_unimplemented("attribute 'sliding_window_cache' is not 0");
+    group_sizes s = sizes_of(l.input(in::query, {data_type::f32}).dims, l.integer("num_heads", 0),
+                             l.integer("kv_num_heads", 0), !l.has_input(in::key));
+    if (s.width % 8 != 0)
+        refuse("heads have " + std::to_string(s.width) + " elements, allowed: a multiple of 8");
+    if (!s.is_packed) {
+        need_dims(l, in::key, "key", {s.batch, s.rows, s.groups * s.width});
+        need_dims(l, in::value, "value", {s.batch, s.rows, s.groups * s.width});
+    }
+    check_past(l, s);
+    const tensor &y = l.output(out::y, {data_type::f32});
+    if (l.get_node().outputs.size() <= out::present_value)
+        refuse_as_unimplemented("present_key or present_value is no output, allowed are both");
+    s.present = l.output(out::present_key, {data_type::f32}).dims[2];
+    if (element_count(l.input(in::lengths, {data_type::s32}).dims) != s.batch ||
+        element_count(l.input(in::total, {data_type::s32}).dims) != 1 ||
+        y.dims != memory::dims{s.batch, s.rows, s.heads * s.width})
+        refuse("seqlens_k is " + to_text(l.input(in::lengths).dims) + " and total_sequence_length " +
+               to_text(l.input(in::total).dims) + ", allowed: " + to_text({s.batch}) + " and one number");
+    const group_options o = options_of(l, s);
+    if (o.rotates)
+        check_rotation(l, s);
+    check_scores(l, s);
+    return std::make_unique<group_query_attention>(l, s, o);
+}
+
+// ---- Shapes, and whether rows of a batch stay apart
+
+/// y, keys and values with those that are past, scores. As many keys are there as total_sequence_length says, which
+/// follows from sizes where the mask's does; if it is unknown, the new ones come behind all that are past.
+void infer_group_query_attention(node_shapes &n) {
+    const dim_t heads = n.integer("num_heads", 0), groups = n.integer("kv_num_heads", 0);
+    const group_sizes s = sizes_of(n.dims(in::query), heads, groups, !n.has_input(in::key));
+    const dim_t past = n.has_input(in::past_key) ? n.dims_of_rank(in::past_key, 4)[2] : 0;
+    const auto known = known_integers(n.input(in::total));
+    const dim_t total = known && known->size() == 1 ? known->front() : past + s.rows;
+    const dim_t present = std::max(total, past);
+    n.set_output(data_type::f32, {s.batch, s.rows, s.heads * s.width});
+    n.set_output(data_type::f32, {s.batch, s.groups, present, s.width}, out::present_key);
+    n.set_output(data_type::f32, {s.batch, s.groups, present, s.width}, out::present_value);
+    n.set_output(data_type::f32, {s.batch, s.heads, s.rows, total}, out::scores);
+}
+
+using namespace row_words;
+
+constexpr row onnx_group_query_attention_rows[] = {
+    row("GroupQueryAttention", {7, 14}, lower_group_query_attention, infer_group_query_attention, rows::never)
+        .in(domains::microsoft)
+        .sizes(flow::rows),
+};
+
+} // namespace
+
+operator_rows onnx_group_query_attention_operators() { return onnx_group_query_attention_rows; }
+
+} // namespace octet::model
