@@ -1,0 +1,217 @@
+// A function per order, each the formula of its library; operations are rounded one by one unless std::fma says
+// otherwise.
+// SPDX-License-Identifier: Apache-2.0
+#include "common/combination.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace octet::impl {
+
+namespace {
+
+/// A row and a column with the exact sums over parts of them.
+struct pair_of_vectors {
+    dim_t k, group;
+    const product_row &x;
+    const product_column &w;
+    const float *bias;
+
+    dim_t groups() const { return (k + group - 1) / group; }
+    dim_t end_of(dim_t g) const { return std::min(k, (g + 1) * group); }
+    const source_parameters &parameters(dim_t g) const { return x.parameters[x.has_groups ? g : 0]; }
+    /// Absent, it is added all the same.
+    float bias_or_zero() const { return bias ? *bias : 0.f; }
+
+    /// Sum of (x - zero_point) * w.
+    float sum(dim_t begin, dim_t end, std::int32_t zero_point) const {
+        std::int64_t sum = 0;
+        for (dim_t i = begin; i < end; i++)
+            sum += std::int64_t{x.codes[i] - zero_point} * w.codes[i];
+        return static_cast<float>(sum);
+    }
+    float sum_of_group(dim_t g) const { return sum(g * group, end_of(g), parameters(g).zero_point); }
+    float sum_of_all() const { return sum(0, k, parameters(0).zero_point); }
+    /// Sum of w.
+    float sum_of_weights(dim_t begin, dim_t end) const {
+        std::int64_t sum = 0;
+        for (dim_t i = begin; i < end; i++)
+            sum += w.codes[i];
+        return static_cast<float>(sum);
+    }
+};
+using operands = const pair_of_vectors &;
+
+// ---- own
+
+float dynamic_row(operands p) {
+    const float scale = p.parameters(0).scale * p.w.scales[0];
+    return p.bias ? std::fma(p.sum_of_all(), scale, *p.bias) : p.sum_of_all() * scale;
+}
+
+float dynamic_group(operands p) {
+    float a = 0.f;
+    for (dim_t g = 0; g < p.groups(); g++)
+        a = std::fma(p.sum_of_group(g),
+                     p.x.has_groups ? p.parameters(g).scale * p.w.scales[g] : p.w.scales[g], a);
+    if (p.x.has_groups)
+        return p.bias ? a + *p.bias : a;
+    const float scale = p.parameters(0).scale;
+    return p.bias ? std::fma(a, scale, *p.bias) : a * scale;
+}
+
+// ---- XNNPACK
+
+float xnnpack(operands p) {
+    return std::fma(p.sum_of_all() * p.parameters(0).scale, p.w.scales[0], p.bias_or_zero());
+}
+float xnnpack_unfused(operands p) {
+    return p.sum_of_all() * p.parameters(0).scale * p.w.scales[0] + p.bias_or_zero();
+}
+
+/// The weights' part of the zero point, summed in f32 when they are packed; the products are exact.
+float sum_of_scaled_weights(operands p, dim_t step) {
+    float sum = 0.f;
+    for (dim_t j = 0; j < p.k; j += step)
+        sum -= p.sum_of_weights(j, j + step) * p.w.scales[j / p.group];
+    return sum;
+}
+constexpr dim_t steps_of_vectors = 16, steps_of_scalars = 2;
+
+/// Kernels keep codes in the upper bits, so scales are a sixteenth.
+float sixteenth_of_scale(operands p, dim_t g) { return p.w.scales[g] / 16; }
+
+/// The codes are u8 here.
+float xnnpack_groups(operands p) {
+    const auto zero_point = static_cast<float>(p.parameters(0).zero_point + 128);
+    float a = sum_of_scaled_weights(p, steps_of_vectors) * zero_point;
+    for (dim_t g = 0; g < p.groups(); g++)
+        a = std::fma(16 * p.sum(g * p.group, p.end_of(g), -128), sixteenth_of_scale(p, g), a);
+    return a * p.parameters(0).scale + p.bias_or_zero();
+}
+
+/// Four sums; lane l has the elements k with k % 8 / 2 = l.
+float xnnpack_groups_avx2(operands p) {
+    const auto zero_point = static_cast<float>(p.parameters(0).zero_point);
+    std::array<float, 4> a = {};
+    for (int lane = 0; lane < 4; lane++) {
+        a[lane] = (lane == 0 ? sum_of_scaled_weights(p, steps_of_vectors) : 0.f) * zero_point;
+        for (dim_t g = 0; g < p.groups(); g++) {
+            float sum = 0.f; // exact: below 2^24
+            for (dim_t k = g * p.group + 2 * lane; k < p.end_of(g); k += 8)
+                sum += p.sum(k, std::min(k + 2, p.end_of(g)), 0);
+            a[lane] = std::fma(16 * sum, sixteenth_of_scale(p, g), a[lane]);
+        }
+    }
+    return std::fma((a[0] + a[1]) + (a[2] + a[3]), p.parameters(0).scale, p.bias_or_zero());
+}
+
+float xnnpack_groups_unfused(operands p, dim_t step) {
+    float a = sum_of_scaled_weights(p, step) * static_cast<float>(p.parameters(0).zero_point);
+    for (dim_t g = 0; g < p.groups(); g++)
+        a += 16 * p.sum(g * p.group, p.end_of(g), 0) * sixteenth_of_scale(p, g);
+    return a * p.parameters(0).scale + p.bias_or_zero();
+}
+float xnnpack_groups_sse(operands p) { return xnnpack_groups_unfused(p, steps_of_vectors); }
+float xnnpack_groups_scalar(operands p) { return xnnpack_groups_unfused(p, steps_of_scalars); }
+
+// ---- KleidiAI
+
+/// The scales' product first; absent biases are added.
+float kleidiai(operands p) {
+    return p.sum_of_all() * (p.w.scales[0] * p.parameters(0).scale) + p.bias_or_zero();
+}
+
+/// Weights are summed in `step` from both halves of 32.
+float kleidiai_groups_by(operands p, dim_t step) {
+    float weights = 0.f, a = 0.f;
+    for (dim_t j = 0; j < p.k; j += 32)
+        for (dim_t i = j; i < j + 16; i += step)
+            weights += (p.sum_of_weights(i, i + step) + p.sum_of_weights(i + 16, i + 16 + step)) *
+                       p.w.scales[j / p.group];
+    for (dim_t g = 0; g < p.groups(); g++)
+        a = std::fma(p.sum(g * p.group, p.end_of(g), 0), p.w.scales[g], a);
+    a = std::fma(weights, static_cast<float>(-p.parameters(0).zero_point), a);
+    return a * p.parameters(0).scale + p.bias_or_zero();
+}
+float kleidiai_groups(operands p) { return kleidiai_groups_by(p, 8); }
+float kleidiai_groups_of_4(operands p) { return kleidiai_groups_by(p, 4); }
+
+// ---- per column: the product of the scales
+
+float scaled_sum(operands p) { return p.sum_of_all() * (p.parameters(0).scale * p.w.scales[0]); }
+
+float litert(operands p) { return p.bias_or_zero() + scaled_sum(p); }
+float onnxruntime(operands p) { return p.bias ? scaled_sum(p) + *p.bias : scaled_sum(p); }
+float qnnpack(operands p) { return scaled_sum(p) + p.bias_or_zero(); }
+
+// ---- ggml
+
+template <typename Term> float ascending(operands p, Term term) {
+    float sum = 0.f;
+    for (dim_t g = 0; g < p.groups(); g++)
+        sum += term(g);
+    return sum;
+}
+
+float ggml_q8_0(operands p) {
+    return ascending(p, [&](dim_t g) { return p.sum_of_group(g) * (p.w.scales[g] * p.parameters(g).scale); });
+}
+float ggml_q4_0(operands p) {
+    return ascending(p, [&](dim_t g) { return p.sum_of_group(g) * p.w.scales[g] * p.parameters(g).scale; });
+}
+float offset_of(operands p, dim_t g) { return p.w.offsets[g] * p.x.sums[g]; }
+float ggml_q4_1(operands p) {
+    return ascending(p, [&](dim_t g) {
+        return p.w.scales[g] * p.parameters(g).scale * p.sum_of_group(g) + offset_of(p, g);
+    });
+}
+
+/// Eight sums, each of four neighbours in a group of 32; the offsets apart, added last.
+float ggml_avx2(operands p) {
+    std::array<float, 8> a = {};
+    float offsets = 0.f;
+    for (dim_t g = 0; g < p.groups(); g++) {
+        for (int lane = 0; lane < 8; lane++) {
+            const dim_t first = g * p.group + 4 * lane;
+            a[lane] = std::fma(p.w.scales[g] * p.parameters(g).scale, p.sum(first, first + 4, 0), a[lane]);
+        }
+        if (p.w.offsets)
+            offsets += offset_of(p, g);
+    }
+    for (int lane = 0; lane < 4; lane++)
+        a[lane] = a[lane + 4] + a[lane];
+    const float sum = (a[0] + a[2]) + (a[1] + a[3]);
+    return p.w.offsets ? sum + offsets : sum;
+}
+
+constexpr float (*functions[])(operands) = { // in the order of the enumeration
+    dynamic_row,
+    dynamic_group,
+    xnnpack,
+    xnnpack_unfused,
+    xnnpack_groups,
+    xnnpack_groups_avx2,
+    xnnpack_groups_sse,
+    xnnpack_groups_scalar,
+    kleidiai,
+    kleidiai_groups,
+    kleidiai_groups_of_4,
+    litert,
+    onnxruntime,
+    qnnpack,
+    ggml_q8_0,
+    ggml_q4_0,
+    ggml_q4_1,
+    ggml_avx2};
+static_assert(std::size(functions) == static_cast<std::size_t>(combination::ggml_avx2) + 1);
+
+} // namespace
+
+float combine(combination order, dim_t k, dim_t group, const product_row &x, const product_column &w,
+              const float *bias) {
+    return functions[static_cast<std::size_t>(order)]({k, group, x, w, bias});
+}
+
+} // namespace octet::impl

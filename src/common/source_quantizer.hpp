@@ -1,0 +1,54 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// Quantizers of products whose source is quantized while they run: scale, zero point and codes of elements that
+// share them, which are a tensor, a row or a block of a row. Libraries differ in how they choose the parameters and
+// in how they round; each is a row of the table in source_quantizer.cpp. doc/dynamic.md has the formulas.
+
+#include <string>
+
+#include "octet/types.hpp"
+
+namespace octet::impl {
+
+enum class source_quantizer {
+    dynamic,     ///< Octet's own
+    xnnpack,     ///< XNNPACK's qd8
+    kleidiai,    ///< KleidiAI's qai8dx
+    litert,      ///< TFLite's hybrid operators
+    onnxruntime, ///< DynamicQuantizeLinear
+    qnnpack,     ///< PyTorch's dynamic modules, engine qnnpack
+    ggml,        ///< q8_0 and q8_1, ggml's C code
+    ggml_avx2    ///< q8_0 and q8_1, ggml's AVX2 code
+};
+
+enum class source_mode { symmetric, asymmetric };
+
+/// A quantizer with its choices.
+struct source_quantization {
+    source_quantizer by = source_quantizer::dynamic;
+    source_mode mode = source_mode::symmetric;
+    data_type code = data_type::s8; ///< s8 or u8
+};
+
+const char *to_string(source_quantizer by);
+const char *to_string(source_mode mode);
+
+/// Throws `invalid_arguments` for a mode or a code that the quantizer does not have.
+void check(const source_quantization &q);
+
+/// What elements share: x is about scale * (code - zero_point).
+struct source_parameters {
+    float scale = 1.f;
+    float inverse = 0.f; ///< the factor of elements; 0: every code is the zero point
+    std::int32_t zero_point = 0;
+};
+
+source_parameters parameters_of(const source_quantization &q, const float *x, dim_t count);
+std::int32_t code_of(const source_quantization &q, const source_parameters &p, float x);
+
+/// Quantizes rows of `k` elements, each `group` of a row with parameters of their own; the last group of a row may be
+/// short. A group of k is a row; one row of all elements is a tensor. `parameters` gets those of all groups.
+void quantize_source(const source_quantization &q, const float *x, dim_t rows, dim_t k, dim_t group,
+                     void *codes, source_parameters *parameters);
+
+} // namespace octet::impl
