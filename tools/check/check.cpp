@@ -15,34 +15,36 @@ struct file_kind {
     void (*replay)(const vector_file &, const options &, report &);
 };
 
-file_kind recognise(const json_value &root) {
-    constexpr file_kind requantization{"rule", replay_requantization};
-    constexpr file_kind tflite{"operator", replay_tflite_operators};
-    constexpr file_kind ort{"operator", replay_ort_operators};
-    constexpr file_kind attention{"operator", replay_attention_operators};
-    constexpr file_kind models{"network", replay_models};
-    constexpr file_kind graphs{"group", replay_ort_graphs};
+/// Files that say what they are.
+const struct {
+    const char *format;
+    file_kind kind;
+} formats[] = {
+    {"int8-op-vectors/1", {"operator", replay_tflite_operators}},
+    {"int8-model-goldens/1", {"network", replay_models}},
+    {"attention_ops 1", {"operator", replay_attention_operators}},
+    {"octet-dynamic-vectors 1", {"contract", replay_dynamic_products}},
+};
 
+file_kind recognise(const json_value &root) {
     if (root.has("vectors"))
-        return requantization;
-    if (!root.has("format")) {
-        if (root.has("generator") && root.has("cases"))
-            return ort;
-        if (root.has("framework") && root.has("cases"))
-            return graphs;
-        root.fail(
-            "the file has neither 'format' nor 'vectors', nor 'cases' with 'generator' or 'framework': no "
-            "known kind of vectors");
+        return {"rule", replay_requantization};
+    if (root.has("format")) {
+        const std::string given = root["format"].text();
+        std::string known;
+        for (const auto &row : formats) {
+            if (given == row.format)
+                return row.kind;
+            known += (known.empty() ? "" : ", ") + std::string(row.format);
+        }
+        root["format"].fail("is '" + given + "', known: " + known);
     }
-    const std::string format = root["format"].text();
-    if (format == "int8-op-vectors/1")
-        return tflite;
-    if (format == "int8-model-goldens/1")
-        return models;
-    if (format == "attention_ops 1")
-        return attention;
-    root["format"].fail("is '" + format +
-                        "', known: int8-op-vectors/1, int8-model-goldens/1, attention_ops 1");
+    if (root.has("generator") && root.has("cases"))
+        return {"operator", replay_ort_operators};
+    if (root.has("framework") && root.has("cases"))
+        return {"group", replay_ort_graphs};
+    root.fail("the file has neither 'format' nor 'vectors', nor 'cases' with 'generator' or 'framework': no "
+              "known kind of vectors");
 }
 
 /// Caps the ISA level for the time of a replay.

@@ -3,9 +3,9 @@
 // Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
 // the same.
 //
-// Six kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime and those of its decoders,
-// requantization check values, goldens of whole networks, and graphs that probe ONNX Runtime's transformers. Start reading
-// at check_file; each kind has a file of its own.
+// Seven kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime and those of its decoders,
+// products with a dynamic source, requantization check values, goldens of whole networks, and graphs that probe
+// ONNX Runtime's transformers. Start reading at check_file; each kind has a file of its own.
 
 #include <iosfwd>
 #include <string>
@@ -41,6 +41,7 @@ bool check_file(const std::string &path, const options &opt, std::ostream &out,
 void replay_tflite_operators(const vector_file &file, const options &opt, report &results);
 void replay_ort_operators(const vector_file &file, const options &opt, report &results);
 void replay_attention_operators(const vector_file &file, const options &opt, report &results);
+void replay_dynamic_products(const vector_file &file, const options &opt, report &results);
 void replay_requantization(const vector_file &file, const options &opt, report &results);
 void replay_models(const vector_file &file, const options &opt, report &results);
 void replay_ort_graphs(const vector_file &file, const options &opt, report &results);

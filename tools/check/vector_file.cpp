@@ -57,11 +57,11 @@ std::string position_text(const std::vector<std::uint8_t> &bytes, std::size_t co
 } // namespace
 
 data_type type_from_text(const json_value &text) {
-    for (const data_type type :
-         {data_type::s8, data_type::u8, data_type::s16, data_type::s32, data_type::f32})
+    for (const data_type type : {data_type::s8, data_type::u8, data_type::s16, data_type::s32, data_type::f32,
+                                 data_type::f16, data_type::bf16})
         if (model::to_text(type) == text.text())
             return type;
-    text.fail("is '" + text.text() + "', allowed: s8, u8, s16, s32, f32");
+    text.fail("is '" + text.text() + "', allowed: s8, u8, s16, s32, f32, f16, bf16");
 }
 
 namespace {

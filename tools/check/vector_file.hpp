@@ -57,6 +57,6 @@ private:
     nlohmann::json json_;
 };
 
-data_type type_from_text(const json_value &text); ///< "s8", "u8", "s16", "s32", "f32"
+data_type type_from_text(const json_value &text); ///< "s8", "u8", "s16", "s32", "f32", "f16", "bf16"
 
 } // namespace octet::vectors

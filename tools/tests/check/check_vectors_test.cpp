@@ -62,6 +62,12 @@ TEST_F(CheckSharedTest, OrtOperators) {
     EXPECT_EQ(last_line(), "214 passed, 0 failed");
 }
 
+/// Quantizers and orders of products with a dynamic source: every contract, nothing skipped.
+TEST_F(CheckSharedTest, DynamicProducts) {
+    EXPECT_TRUE(check_shared("vectors/dynamic_ops.json")) << output;
+    EXPECT_EQ(last_line(), "326 passed, 0 failed");
+}
+
 /// Names behind FAIL.
 std::set<std::string> failures_in(const std::string &output) {
     std::set<std::string> names;
