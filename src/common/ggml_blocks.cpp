@@ -8,6 +8,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "common/ggml_fit.hpp"
 #include "common/small_floats.hpp"
 #include "common/text.hpp"
 
@@ -112,18 +113,97 @@ void read_q4_k(const std::uint8_t *block, block_values &v) {
     }
 }
 
+/// The six bits of a group's scale and minimum, in the places that `six_bits` reads.
+void set_six_bits(std::uint8_t *scales, int group, int scale, int minimum) {
+    const auto add = [&](int at, int bits) { scales[at] = static_cast<std::uint8_t>(scales[at] | bits); };
+    if (group < 4) {
+        add(group, scale);
+        add(group + 4, minimum);
+    } else {
+        add(group + 4, (scale & 0xf) | (minimum & 0xf) << 4);
+        add(group - 4, scale >> 4 << 6);
+        add(group, minimum >> 4 << 6);
+    }
+}
+
+/// Groups are fitted on their own; their scales and minima are rounded to 63rds of the largest, and the codes chosen
+/// again for the rounded ones.
+void write_q4_k(const float *x, std::uint8_t *block, source_quantizer) {
+    std::array<fitted_group, 8> groups;
+    float largest_scale = 0.f, largest_minimum = 0.f;
+    for (int g = 0; g < 8; g++) {
+        groups[g] = fit_with_minimum(x + 32 * g);
+        largest_scale = std::max(largest_scale, groups[g].scale);
+        largest_minimum = std::max(largest_minimum, groups[g].minimum);
+    }
+    const float inverse_scale = largest_scale > 0.f ? 63.f / largest_scale : 0.f,
+                inverse_minimum = largest_minimum > 0.f ? 63.f / largest_minimum : 0.f;
+    std::memset(block, 0, 144);
+    set_f16(block, largest_scale / 63.f);
+    set_f16(block + 2, largest_minimum / 63.f);
+    for (int g = 0; g < 8; g++) {
+        const auto rounded = [](float v) { return std::min(63, nearest_code(v) & 0xff); };
+        const int scale = rounded(inverse_scale * groups[g].scale),
+                  minimum = rounded(inverse_minimum * groups[g].minimum);
+        set_six_bits(block + 4, g, scale, minimum);
+        const float d = f16_at(block) * static_cast<float>(scale),
+                    m = f16_at(block + 2) * static_cast<float>(minimum);
+        for (int i = 0; i < 32; i++) {
+            const int code =
+                d != 0.f ? std::clamp(nearest_code((x[32 * g + i] + m) / d), 0, 15) : groups[g].codes[i];
+            std::uint8_t &byte = block[16 + g / 2 * 32 + i];
+            byte = static_cast<std::uint8_t>(byte | code << (g % 2 * 4));
+        }
+    }
+}
+
 // ---- q6_K {u8 low[128], u8 high[64], s8 scales[16], f16 d}: codes of 6 bits, 16 groups of 16
 
+/// The bytes of an element's lower four and upper two bits, and where they begin there.
+struct six_bit_place {
+    int low, low_shift, high, high_shift;
+};
+six_bit_place place_of(int element) {
+    const int half = element / 128, quarter = element % 128 / 32, lane = element % 32;
+    return {half * 64 + quarter % 2 * 32 + lane, quarter / 2 * 4, 128 + half * 32 + lane, quarter * 2};
+}
+
 void read_q6_k(const std::uint8_t *block, block_values &v) {
-    const std::uint8_t *low = block, *high = block + 128, *scales = block + 192;
     const float d = f16_at(block + 208);
     for (int group = 0; group < 16; group++)
-        v.scales[group] = d * static_cast<float>(as_code(scales[group]));
+        v.scales[group] = d * static_cast<float>(as_code(block[192 + group]));
     for (int i = 0; i < 256; i++) {
-        const int half = i / 128, quarter = i % 128 / 32, lane = i % 32;
-        const int low_bits = low[half * 64 + quarter % 2 * 32 + lane] >> (quarter / 2 * 4) & 0xf;
-        const int high_bits = high[half * 32 + lane] >> (quarter * 2) & 3;
-        v.codes[i] = as_code((low_bits | high_bits << 4) - 32);
+        const six_bit_place p = place_of(i);
+        v.codes[i] =
+            as_code(((block[p.low] >> p.low_shift & 0xf) | (block[p.high] >> p.high_shift & 3) << 4) - 32);
+    }
+}
+
+/// As q4_K, with scales in 128ths of the one of largest magnitude.
+void write_q6_k(const float *x, std::uint8_t *block, source_quantizer) {
+    constexpr float least_scale = 1e-15f;
+    std::array<fitted_group, 16> groups;
+    float largest = 0.f;
+    for (int g = 0; g < 16; g++) {
+        groups[g] = fit_around_zero(x + 16 * g);
+        if (std::fabs(groups[g].scale) > std::fabs(largest))
+            largest = groups[g].scale;
+    }
+    std::memset(block, 0, 210);
+    if (std::fabs(largest) < least_scale)
+        return;
+    const float inverse = -128.f / largest;
+    set_f16(block + 208, 1 / inverse);
+    for (int i = 0; i < 256; i++) {
+        const int g = i / 16;
+        const auto scale = as_code(std::min(127, nearest_code(inverse * groups[g].scale)));
+        block[192 + g] = static_cast<std::uint8_t>(scale);
+        const float d = f16_at(block + 208) * static_cast<float>(scale);
+        const int code =
+            d != 0.f ? std::clamp(nearest_code(x[i] / d), -32, 31) + 32 : groups[g].codes[i % 16];
+        const six_bit_place p = place_of(i);
+        block[p.low] = static_cast<std::uint8_t>(block[p.low] | (code & 0xf) << p.low_shift);
+        block[p.high] = static_cast<std::uint8_t>(block[p.high] | code >> 4 << p.high_shift);
     }
 }
 
@@ -137,13 +217,13 @@ struct block_form {
 
 // clang-format off
 constexpr block_form table[] = { // in the order of the enumeration
-    //  name    elements bytes group offset written
-    {{"q8_0",   32,      34,   32,   false, true},  read_8_bits<2>, write_8_bits<2>},
-    {{"q8_1",   32,      36,   32,   false, true},  read_8_bits<4>, write_8_bits<4>},
-    {{"q4_0",   32,      18,   32,   false, true},  read_q4_0,      write_q4_0},
-    {{"q4_1",   32,      20,   32,   true,  true},  read_q4_1,      write_q4_1},
-    {{"q4_K",   256,     144,  32,   true,  false}, read_q4_k,      nullptr},
-    {{"q6_K",   256,     210,  16,   false, false}, read_q6_k,      nullptr},
+    //  name  elements bytes group offset
+    {{"q8_0", 32,      34,   32,   false}, read_8_bits<2>, write_8_bits<2>},
+    {{"q8_1", 32,      36,   32,   false}, read_8_bits<4>, write_8_bits<4>},
+    {{"q4_0", 32,      18,   32,   false}, read_q4_0,      write_q4_0},
+    {{"q4_1", 32,      20,   32,   true},  read_q4_1,      write_q4_1},
+    {{"q4_K", 256,     144,  32,   true},  read_q4_k,      write_q4_k},
+    {{"q6_K", 256,     210,  16,   false}, read_q6_k,      write_q6_k},
 };
 // clang-format on
 static_assert(std::size(table) == static_cast<std::size_t>(block_format::q6_k) + 1);
@@ -183,8 +263,6 @@ void dequantize_blocks(block_format format, const std::uint8_t *blocks, dim_t el
 void quantize_blocks(block_format format, const float *x, dim_t elements, std::uint8_t *blocks,
                      source_quantizer by) {
     const block_facts &facts = facts_of(format);
-    if (!facts.is_written)
-        throw_unimplemented(facts.name, ": quantizing to this format, implemented: q8_0, q8_1, q4_0, q4_1");
     if (by != source_quantizer::ggml && by != source_quantizer::ggml_avx2)
         throw_invalid(facts.name, ": quantizer ", to_string(by), ", allowed: ggml, ggml_avx2");
     const std::uint8_t *const end = blocks + bytes_of_row(format, elements);

@@ -18,7 +18,6 @@ struct block_facts {
     int elements, bytes;
     int group;       ///< elements that share a scale
     bool has_offset; ///< and an offset too
-    bool is_written; ///< by quantize_blocks
 };
 const block_facts &facts_of(block_format format);
 
@@ -37,8 +36,7 @@ dim_t bytes_of_row(block_format format, dim_t elements);
 /// `elements` values in f32; each operation is rounded. Throws as `bytes_of_row` does.
 void dequantize_blocks(block_format format, const std::uint8_t *blocks, dim_t elements, float *x);
 
-/// Throws as `bytes_of_row` does, and for a format that is only read. `by` tells the C code's rounding of q8_0 and
-/// q8_1 from the AVX2 code's.
+/// As ggml's C code does; `by` may ask for the AVX2 code's rounding of q8_0 and q8_1. Throws as `bytes_of_row` does.
 void quantize_blocks(block_format format, const float *x, dim_t elements, std::uint8_t *blocks,
                      source_quantizer by = source_quantizer::ggml);
 

@@ -186,6 +186,28 @@ TEST(SharedBytesReorder, ThreadsChangeNothing) {
     set_num_threads(before);
 }
 
+/// Into the layout that a product packs its 8-bit weights in.
+TEST(SharedBytesReorder, PacksWeights) {
+    const packed_type &t = packed_types[0];
+    const memory::desc shared({40, 22}, t.type, format_tag::ab),
+        plain({40, 22}, data_type::s8, format_tag::ab);
+    const matmul::primitive_desc product(matmul::desc({{3, 40}, data_type::u8, format_tag::ab},
+                                                      {{40, 22}, data_type::s8, format_tag::any},
+                                                      {{3, 22}, data_type::s32, format_tag::ab}),
+                                         cpu());
+    const memory::desc packed = product.weights_desc();
+    ASSERT_EQ(packed.get_format_kind(), format_kind::packed);
+    std::vector<std::uint8_t> src(shared.get_size()), codes(plain.get_size()), got(packed.get_size()),
+        expected(packed.get_size());
+    for (std::size_t i = 0; i < src.size(); i++)
+        src[i] = static_cast<std::uint8_t>(i * 37 + 5);
+    for (std::size_t i = 0; i < codes.size(); i++)
+        codes[i] = static_cast<std::uint8_t>(code_at(t, src, static_cast<dim_t>(i)));
+    run(shared, src.data(), packed, got.data());
+    run(plain, codes.data(), packed, expected.data());
+    EXPECT_EQ(got, expected);
+}
+
 TEST(SharedBytesReorder, GeneratedCodeSaysWhyItRefuses) {
     const reorder::primitive_desc pd(cpu(), vector_of(8, data_type::s4), cpu(), vector_of(8, data_type::s4));
     EXPECT_STREQ(pd.impl_info_str(), "ref");
