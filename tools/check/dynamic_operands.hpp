@@ -4,8 +4,10 @@
 // src/common, the weights as the case holds them. Sizes are checked against each other here.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "check/check.hpp"
 #include "check/vector_file.hpp"
 #include "common/combination.hpp"
 #include "common/layout/plain.hpp"
@@ -94,5 +96,8 @@ enum class weights_form {
     by_parameters ///< as the parameter "weight" says
 };
 dynamic_weights weights_of(const dynamic_case &c, weights_form form, dim_t k);
+
+/// The case as a network, where operators for it exist.
+std::optional<operator_case> network_of(const dynamic_case &c);
 
 } // namespace octet::vectors
