@@ -186,6 +186,25 @@ TEST(SharedBytesReorder, ThreadsChangeNothing) {
     set_num_threads(before);
 }
 
+/// One primitive for any number of rows; sizes that would split a byte are refused where they come.
+TEST(SharedBytesReorder, SizesMayComeWithTheExecution) {
+    constexpr dim_t open = OCTET_RUNTIME_DIM_VAL;
+    const packed_type &t = packed_types[1];
+    const reorder any(reorder::primitive_desc(cpu(), {{open, open}, t.type, format_tag::ab}, cpu(),
+                                              {{open, open}, data_type::u8, format_tag::ab}));
+    const std::vector<std::uint8_t> src = {0x10, 0x32, 0x54, 0x76, 0x98, 0xba};
+    for (const dim_t rows : {1, 3, 6}) {
+        std::vector<std::uint8_t> dst(12);
+        const memory x({{rows, 12 / rows}, t.type, format_tag::ab}, cpu(),
+                       const_cast<std::uint8_t *>(src.data())),
+            y({{rows, 12 / rows}, data_type::u8, format_tag::ab}, cpu(), dst.data());
+        any.execute(stream(cpu()), x, y);
+        for (std::size_t i = 0; i < 12; i++)
+            EXPECT_EQ(dst[i], i);
+    }
+    expect_invalid([&] { memory({{4, 3}, t.type, format_tag::ab}, cpu(), nullptr); }, {"stride 0 is 3"});
+}
+
 /// Into the layout that a product packs its 8-bit weights in.
 TEST(SharedBytesReorder, PacksWeights) {
     const packed_type &t = packed_types[0];
