@@ -354,7 +354,7 @@ TEST(descriptor_check, names_the_field_what_is_given_and_what_is_allowed) {
     refuse([](memory_desc &d) { d.strides[1] = -1; }, {"stride 1 is -1", "0 and above"});
     refuse([](memory_desc &d) { d.offset0 = -1; }, {"offset0 is -1"});
     refuse([](memory_desc &d) { d.data_type = static_cast<data_type>(77); },
-           {"data_type is 77", "allowed: f32"});
+           {"data_type is 77", "allowed: f16"});
     refuse([](memory_desc &d) { d.format_kind = static_cast<format_kind>(9); },
            {"format_kind is 9", "packed"});
     refuse([](memory_desc &d) { d.packed_width = 3; }, {"packed_* fields"});
