@@ -1,5 +1,5 @@
-// One function per table of options in the schema, and a switch that finds it. Enumerators become their names, so
-// that an unknown one can be named where the operator is lowered.
+// One function per table of options in the schema. Enumerators become their names, so that an unknown one can be
+// named where the operator is lowered.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/tflite/reader/attributes.hpp"
 
@@ -125,72 +125,28 @@ attributes of(const format::ReducerOptions &o) { return {{"keep_dims", integer(o
 attributes of(const format::ReshapeOptions &o) { return {{"new_shape", integers(o.new_shape())}}; }
 attributes of(const format::SqueezeOptions &o) { return {{"squeeze_dims", integers(o.squeeze_dims())}}; }
 
-template <typename Options> attributes read_as(const format::Operator &source) {
-    const Options *options = source.builtin_options_as<Options>();
-    return options ? of(*options) : attributes();
+/// The attributes of a node's options, if they are of one of the tables.
+template <typename... Options> attributes read_as_one_of(const format::Operator &source) {
+    attributes result;
+    const auto read = [&](const auto *options) {
+        if (options)
+            result = of(*options);
+    };
+    (read(source.builtin_options_as<Options>()), ...);
+    return result;
 }
 
 } // namespace
 
 attributes read_attributes(const format::Operator &source) {
-    switch (source.builtin_options_type()) {
-    case format::BuiltinOptions_Conv2DOptions:
-        return read_as<format::Conv2DOptions>(source);
-    case format::BuiltinOptions_DepthwiseConv2DOptions:
-        return read_as<format::DepthwiseConv2DOptions>(source);
-    case format::BuiltinOptions_Pool2DOptions:
-        return read_as<format::Pool2DOptions>(source);
-    case format::BuiltinOptions_FullyConnectedOptions:
-        return read_as<format::FullyConnectedOptions>(source);
-    case format::BuiltinOptions_SVDFOptions:
-        return read_as<format::SVDFOptions>(source);
-    case format::BuiltinOptions_UnidirectionalSequenceLSTMOptions:
-        return read_as<format::UnidirectionalSequenceLSTMOptions>(source);
-    case format::BuiltinOptions_BatchMatMulOptions:
-        return read_as<format::BatchMatMulOptions>(source);
-    case format::BuiltinOptions_ConcatenationOptions:
-        return read_as<format::ConcatenationOptions>(source);
-    case format::BuiltinOptions_AddOptions:
-        return read_as<format::AddOptions>(source);
-    case format::BuiltinOptions_SubOptions:
-        return read_as<format::SubOptions>(source);
-    case format::BuiltinOptions_L2NormOptions:
-        return read_as<format::L2NormOptions>(source);
-    case format::BuiltinOptions_MulOptions:
-        return read_as<format::MulOptions>(source);
-    case format::BuiltinOptions_ResizeBilinearOptions:
-        return read_as<format::ResizeBilinearOptions>(source);
-    case format::BuiltinOptions_ResizeNearestNeighborOptions:
-        return read_as<format::ResizeNearestNeighborOptions>(source);
-    case format::BuiltinOptions_TransposeConvOptions:
-        return read_as<format::TransposeConvOptions>(source);
-    case format::BuiltinOptions_LeakyReluOptions:
-        return read_as<format::LeakyReluOptions>(source);
-    case format::BuiltinOptions_SoftmaxOptions:
-        return read_as<format::SoftmaxOptions>(source);
-    case format::BuiltinOptions_ReducerOptions:
-        return read_as<format::ReducerOptions>(source);
-    case format::BuiltinOptions_ReshapeOptions:
-        return read_as<format::ReshapeOptions>(source);
-    case format::BuiltinOptions_SqueezeOptions:
-        return read_as<format::SqueezeOptions>(source);
-    case format::BuiltinOptions_StridedSliceOptions:
-        return read_as<format::StridedSliceOptions>(source);
-    case format::BuiltinOptions_GatherOptions:
-        return read_as<format::GatherOptions>(source);
-    case format::BuiltinOptions_PackOptions:
-        return read_as<format::PackOptions>(source);
-    case format::BuiltinOptions_UnpackOptions:
-        return read_as<format::UnpackOptions>(source);
-    case format::BuiltinOptions_MirrorPadOptions:
-        return read_as<format::MirrorPadOptions>(source);
-    case format::BuiltinOptions_DepthToSpaceOptions:
-        return read_as<format::DepthToSpaceOptions>(source);
-    case format::BuiltinOptions_SpaceToDepthOptions:
-        return read_as<format::SpaceToDepthOptions>(source);
-    default:
-        return {};
-    }
+    using namespace format;
+    return read_as_one_of<Conv2DOptions, DepthwiseConv2DOptions, Pool2DOptions, FullyConnectedOptions,
+                          SVDFOptions, UnidirectionalSequenceLSTMOptions, BatchMatMulOptions,
+                          ConcatenationOptions, AddOptions, SubOptions, L2NormOptions, MulOptions,
+                          ResizeBilinearOptions, ResizeNearestNeighborOptions, TransposeConvOptions,
+                          LeakyReluOptions, SoftmaxOptions, ReducerOptions, ReshapeOptions, SqueezeOptions,
+                          StridedSliceOptions, GatherOptions, PackOptions, UnpackOptions, MirrorPadOptions,
+                          DepthToSpaceOptions, SpaceToDepthOptions>(source);
 }
 
 } // namespace octet::model
