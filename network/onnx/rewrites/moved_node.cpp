@@ -103,7 +103,7 @@ bool moved_node::pass(passing_kind kind) {
     case passing_kind::softmax:
         return pass_softmax();
     case passing_kind::index:
-        return pass_index();
+        return pass_index(g_.attribute<std::int64_t>(i_, "keepdims", 1) != 0);
     case passing_kind::gather:
         return pass_gather();
     case passing_kind::reduction:
@@ -154,28 +154,22 @@ bool moved_node::pass_softmax() {
     return axis && pass(passing_kind::elements);
 }
 
-bool moved_node::pass_index() {
+/// The operator's axis is in its output as well if `keeps`, as 1; else the Transpose behind it lacks the axis, too.
+bool moved_node::pass_index(bool keeps) {
     const auto axis = counted({g_.attribute<std::int64_t>(i_, "axis", 0)}, p_.size());
     if (!axis)
         return false;
     const std::int64_t moved = p_[static_cast<std::size_t>((*axis)[0])];
     g_.set_attribute(i_, "axis", moved);
     transpose_inputs();
-    transpose_outputs(g_.attribute<std::int64_t>(i_, "keepdims", 1) != 0 ? p_ : without_axes(p_, {moved}));
+    transpose_outputs(keeps ? p_ : without_axes(p_, {moved}));
     return true;
 }
 
-/// A Gather of one index removes its axis; the Transpose behind it lacks the axis, too.
+/// A Gather of one index removes its axis.
 bool moved_node::pass_gather() {
-    const auto axis = counted({g_.attribute<std::int64_t>(i_, "axis", 0)}, p_.size());
     const tensor_id index = g_.input(i_, 1);
-    if (!axis || !index || !g_.is_constant(index) || g_.rank(index) != 0)
-        return false;
-    const std::int64_t moved = p_[static_cast<std::size_t>((*axis)[0])];
-    g_.set_attribute(i_, "axis", moved);
-    transpose_inputs();
-    transpose_outputs(without_axes(p_, {moved}));
-    return true;
+    return index && g_.is_constant(index) && g_.rank(index) == 0 && pass_index(false);
 }
 
 std::optional<order> moved_node::axes(std::size_t rank) const {

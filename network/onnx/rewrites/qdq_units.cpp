@@ -5,8 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <string_view>
+#include <initializer_list>
 #include <utility>
 
 #include "network/onnx/rewrites/ort_graph.hpp"
@@ -32,7 +31,7 @@ public:
         case quantized_form::gemm:
             return gemm(i);
         case quantized_form::binary:
-            return binary(i);
+            return quantize(i, on_codes(i), {0, 1});
         case quantized_form::concatenation:
             return concatenation(i);
         case quantized_form::unary:
@@ -40,7 +39,7 @@ public:
         case quantized_form::moved:
             return move(i);
         case quantized_form::choice:
-            return choose(i);
+            return quantize(i, node{"QLinearWhere", {g_.input(i, 0)}, {}, {}}, {1, 2});
         case quantized_form::index:
             return find(i);
         case quantized_form::parts: // above
@@ -65,6 +64,25 @@ private:
         n.number = g_.at(i).number;
         g_.remove(i);
         g_.replace(quantizer, std::move(n));
+    }
+
+    /// Without tensors.
+    node on_codes(node_id i) const { return with_options_of(g_.at(i), g_.facts(i).on_codes); }
+
+    /// The node becomes `n` with these inputs behind those that it has, if all are of the type that is written.
+    void quantize(node_id i, node n, std::initializer_list<std::size_t> inputs) {
+        const node_id quantizer = quantizer_of(i);
+        std::vector<quantized> operands;
+        for (const std::size_t k : inputs) {
+            const auto x = g_.activation(g_.input(i, k));
+            if (!quantizer || !x || !writes(quantizer, type_of(*x)))
+                return;
+            operands.push_back(*x);
+        }
+        for (const quantized &x : operands)
+            append(n.inputs, x);
+        append_output(n.inputs, g_.written(quantizer));
+        replace_by(i, quantizer, std::move(n));
     }
 
     // ---- Questions
@@ -156,7 +174,7 @@ private:
         if (!quantizer || !x || !w || !b || !are_multiplied(*x, *w) || !writes(quantizer, type_of(*x)) ||
             !fits_sums(g_.input(i, 2), *x, *w))
             return;
-        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
+        node n = on_codes(i);
         append(n.inputs, *x);
         append(n.inputs, *w);
         append_output(n.inputs, g_.written(quantizer));
@@ -204,7 +222,7 @@ private:
             (has_bias && (g_.attribute(i, "beta", 1.f) != 1.f || g_.attribute(i, "alpha", 1.f) != 1.f)) ||
             (follower && (!quantizer || !writes(quantizer, type_of(*a)))))
             return;
-        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
+        node n = on_codes(i);
         n.outputs = g_.at(i).outputs;
         n.attributes.erase("beta");
         append(n.inputs, *a);
@@ -216,23 +234,11 @@ private:
         replace_by(i, quantizer, std::move(n));
     }
 
-    void binary(node_id i) {
-        const node_id quantizer = quantizer_of(i);
-        const auto a = g_.activation(g_.input(i, 0)), b = g_.activation(g_.input(i, 1));
-        if (!quantizer || !a || !b || type_of(*a) != type_of(*b) || !writes(quantizer, type_of(*a)))
-            return;
-        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
-        append(n.inputs, *a);
-        append(n.inputs, *b);
-        append_output(n.inputs, g_.written(quantizer));
-        replace_by(i, quantizer, std::move(n));
-    }
-
     void concatenation(node_id i) {
         const node_id quantizer = quantizer_of(i);
         if (!quantizer)
             return;
-        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
+        node n = on_codes(i);
         append_output(n.inputs, g_.written(quantizer));
         for (std::size_t k = 0; k < g_.at(i).inputs.size(); k++) {
             const auto x = g_.activation(g_.input(i, k));
@@ -244,16 +250,10 @@ private:
     }
 
     void unary(node_id i) {
-        const node_id quantizer = quantizer_of(i);
-        const auto x = g_.activation(g_.input(i, 0));
-        if (!quantizer || !x || !writes(quantizer, type_of(*x)))
-            return;
-        node n = with_options_of(g_.at(i), g_.facts(i).on_codes);
+        node n = on_codes(i);
         if (g_.facts(i).depends_on_opset)
             n.attributes["opset"] = g_.get_graph().opset;
-        append(n.inputs, *x);
-        append_output(n.inputs, g_.written(quantizer));
-        replace_by(i, quantizer, std::move(n));
+        quantize(i, std::move(n), {0});
     }
 
     void find(node_id i) {
@@ -278,19 +278,6 @@ private:
             return;
         node n = g_.at(i);
         n.inputs[0] = x->codes;
-        replace_by(i, quantizer, std::move(n));
-    }
-
-    /// Elements of both are quantized anew.
-    void choose(node_id i) {
-        const node_id quantizer = quantizer_of(i);
-        const auto x = g_.activation(g_.input(i, 1)), y = g_.activation(g_.input(i, 2));
-        if (!quantizer || !x || !y || type_of(*x) != type_of(*y) || !writes(quantizer, type_of(*x)))
-            return;
-        node n{"QLinearWhere", {g_.input(i, 0)}, {}, {}};
-        append(n.inputs, *x);
-        append(n.inputs, *y);
-        append_output(n.inputs, g_.written(quantizer));
         replace_by(i, quantizer, std::move(n));
     }
 

@@ -33,7 +33,7 @@ public:
 private:
     bool pass_axis(std::int64_t fallback);
     bool pass_softmax();
-    bool pass_index();
+    bool pass_index(bool keeps);
     bool pass_gather();
     bool pass_reduction();
     bool pass_transpose(const order &own);
