@@ -43,7 +43,7 @@ ROOMS = {
     "network/onnx/rewrites": "network network/graph network/passes network/shapes network/onnx/parts",
     "network/onnx/layouts": "network network/graph network/shapes network/onnx/parts network/onnx/rewrites "
                             "network/onnx/shapes",
-    "network/onnx/ops": "loops network/graph network/lower network/ops network/shapes network/onnx/parts "
+    "network/onnx/ops": "loops network network/graph network/lower network/ops network/shapes network/onnx/parts "
                         "network/onnx/shapes",
     "network/tflite": "network/dialects network/graph network/passes network/tflite/ops network/tflite/profiles",
     "network/tflite/reader": "network/graph network/shapes",

@@ -16,6 +16,7 @@
 
 namespace octet::model {
 
+struct float_followers;
 class known_node;
 class lowering;
 class node_rows;
@@ -195,6 +196,7 @@ struct operator_facts {
     using padding_function = std::optional<image_padding> (*)(const graph &, const node &padding,
                                                               const node &reader);
     using padded_function = bool (*)(node &, const image_padding &);
+    using follower_function = void (*)(float_followers &, const lowering &follower);
     using known_function = std::optional<std::vector<double>> (*)(const known_node &);
 
     const char *name;
@@ -211,6 +213,7 @@ struct operator_facts {
 
     fusion_part fusion = fusion_part::none;
     std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
+    follower_function follow = nullptr;       ///< behind a product of floats (onnx/ops/float_functions.hpp)
     buffer_use buffers = buffer_use::written;
     bool commutes = false; ///< an `operand` whose tensors may change places
     padding_function pads =
@@ -263,6 +266,7 @@ public:
     constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
         return part(fusion_part::sum).with(&operator_facts::operand_a, a).with(&operator_facts::operand_b, b);
     }
+    constexpr operator_facts follows(follower_function f) const { return with(&operator_facts::follow, f); }
     constexpr operator_facts commutative() const { return with(&operator_facts::commutes, true); }
     constexpr operator_facts use(buffer_use u) const { return with(&operator_facts::buffers, u); }
     constexpr operator_facts padding(padding_function f) const { return with(&operator_facts::pads, f); }

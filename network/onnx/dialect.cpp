@@ -25,6 +25,7 @@ const operator_table &onnx_operators() {
         onnx_float_conv_operators,
         onnx_float_elements_operators,
         onnx_float_extremes_operators,
+        onnx_float_functions_operators,
         onnx_float_operands_operators,
         onnx_float_powers_operators,
         onnx_float_products_operators,

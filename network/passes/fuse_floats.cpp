@@ -1,5 +1,5 @@
 // Float operators behind products of matrices; see fusion.hpp. What the fused operators then compute is in
-// onnx/ops/fused_floats.cpp.
+// onnx/ops/float_functions.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

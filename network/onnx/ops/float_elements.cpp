@@ -1,15 +1,12 @@
-// Float operators, element by element: each is one primitive with rule f32. Integers and truths, of masks and indices,
-// are plain loops.
+// Operators element by element that know more than floats (for functions of single floats see
+// float_functions.cpp). Floats are one primitive with rule f32; integers and truths, of masks and indices, are plain
+// loops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 
-#include "loops/parallel.hpp"
-#include "network/onnx/ops/float_loops.hpp"
-#include "network/onnx/ops/operators.hpp"
+#include "network/onnx/ops/float_functions.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/ops/broadcast.hpp"
 #include "network/ops/view_transpose_pad.hpp"
@@ -19,35 +16,7 @@
 namespace octet::model {
 namespace {
 
-std::unique_ptr<step> function(const lowering &l, const float_function &f, const post_ops &behind = {},
-                               arguments args = {}) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    need_equal_dims(x, y);
-    primitive_attr attr;
-    attr.set_post_ops(behind);
-    const buffer src = l.input_buffer(0), dst = l.output_buffer();
-    const eltwise_forward::desc d(prop_kind::forward_inference, f.alg, src.get_desc(), dst.get_desc(),
-                                  f.alpha, f.beta);
-    args[OCTET_ARG_SRC] = src;
-    args[OCTET_ARG_DST] = dst;
-    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()), args);
-}
-
-/// min(1, max(0, alpha x + beta)): ONNX Runtime rounds the product, so it is no linear function.
-float_function hard_sigmoid(post_ops &behind, float alpha, float beta) {
-    behind.append_eltwise(1.f, algorithm::eltwise_linear, 1.f, beta);
-    behind.append_eltwise(1.f, algorithm::eltwise_ort_clip, 0.f, 1.f);
-    return {algorithm::eltwise_linear, alpha, 0.f};
-}
-
-/// The one value of a constant f32 input.
-float constant_real(const lowering &l, std::size_t i) {
-    const tensor &t = l.input(i, {data_type::f32});
-    if (!t.is_constant || t.data.size() != sizeof(float))
-        refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
-                                "') is not one constant value");
-    return values_of<float>(t)[0];
-}
+using namespace row_words;
 
 // ---- Two operands
 
@@ -263,123 +232,12 @@ std::unique_ptr<step> lower_cast(const lowering &l) {
                                                     : conversion<std::uint8_t>(y.type, to_truth));
 }
 
-} // namespace
-
-float_function float_function_of(const lowering &l) {
-    constexpr float largest = std::numeric_limits<float>::max(); // also of infinities, if there is no limit
-    const std::string &op = l.get_node().op;
-    if (op == "Relu")
-        return {algorithm::eltwise_ort_relu};
-    if (op == "LeakyRelu")
-        return {algorithm::eltwise_ort_relu, l.real("alpha", 0.01f)};
-    if (op == "Sigmoid")
-        return {algorithm::eltwise_ort_logistic};
-    if (op == "Tanh")
-        return {algorithm::eltwise_ort_tanh};
-    if (op == "Erf")
-        return {algorithm::eltwise_ort_erf};
-    if (op == "Exp")
-        return {algorithm::eltwise_ort_exp};
-    if (op == "Abs")
-        return {algorithm::eltwise_abs};
-    if (op == "Round")
-        return {algorithm::eltwise_round};
-    if (op == "Reciprocal")
-        return {algorithm::eltwise_pow, 1.f, -1.f};
-    if (op == "Sqrt")
-        return {algorithm::eltwise_sqrt};
-    if (op == "QuickGelu")
-        return {algorithm::eltwise_ort_swish, l.real("alpha", 1.702f)};
-    if (op == "Gelu") {
-        const std::string approximation = l.text("approximate", "none");
-        if (approximation != "none" && approximation != "tanh")
-            refuse("attribute 'approximate' is '" + approximation + "', allowed: none, tanh");
-        return {approximation == "tanh" ? algorithm::eltwise_ort_gelu_tanh : algorithm::eltwise_ort_gelu_erf};
-    }
-    if (op == "Clip") // limits are inputs, in older operator sets attributes
-        return {algorithm::eltwise_ort_clip, l.has_input(1) ? constant_real(l, 1) : l.real("min", -largest),
-                l.has_input(2) ? constant_real(l, 2) : l.real("max", largest)};
-    refuse_as_unimplemented("is no function of single floats");
-}
-
-namespace {
-
-std::unique_ptr<step> lower_float_function(const lowering &l) {
-    std::unique_ptr<step> loop = make_function_loop(l);
-    return loop ? std::move(loop) : function(l, float_function_of(l));
-}
 /// An operator that is a function of single integers as well.
-template <typename F> std::unique_ptr<step> lower_function(const lowering &l) {
-    if (l.input(0, {data_type::f32, data_type::s32}).type == data_type::f32)
-        return lower_float_function(l);
-    return unary_loop(l, integer_row_of<F>(l));
-}
-
-/// Limits are inputs, or missing.
-template <typename T> class clip_step final : public loop_step {
-public:
-    explicit clip_step(const lowering &l)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), count_(element_count(l.output().dims)) {
-        for (const std::size_t i : {low, high}) {
-            if (!l.has_input(i))
-                continue;
-            if (const memory::dims &d = l.input(i, {l.output().type}).dims;
-                d.size() > 1 || element_count(d) != 1)
-                refuse("input " + std::to_string(i) + " has dimensions " + to_text(d) +
-                       ", allowed is one number");
-            limits_[i] = l.input_buffer(i);
-        }
-    }
-
-    void run(const stream &, const run_memory &m) const override {
-        const T from = limits_[low] ? *m.at<T>(*limits_[low]) : std::numeric_limits<T>::lowest(),
-                to = limits_[high] ? *m.at<T>(*limits_[high]) : std::numeric_limits<T>::max();
-        const T *x = m.at<T>(src_);
-        T *y = m.at<T>(dst_);
-        loops::parallel_for(count_, 1, [=](dim_t begin, dim_t end) {
-            for (dim_t i = begin; i < end; i++) {
-                const T raised = from > x[i] ? from : x[i]; // NaN stays
-                y[i] = to < raised ? to : raised;
-            }
-        });
-    }
-    std::string explain() const override {
-        return "a plain loop over " + std::to_string(count_) + " elements";
-    }
-
-private:
-    static constexpr std::size_t low = 1, high = 2;
-
-    buffer src_, dst_;
-    dim_t count_;
-    std::array<std::optional<buffer>, 3> limits_; ///< by the place among the inputs
-};
-
-std::unique_ptr<step> lower_clip(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32, data_type::s32});
-    need_equal_dims(x, l.output({x.type}));
-    if (x.type == data_type::s32)
-        return std::make_unique<clip_step<std::int32_t>>(l);
-    const auto is_computed = [&](std::size_t i) { return l.has_input(i) && !l.input(i).is_constant; };
-    if (is_computed(1) || is_computed(2))
-        return std::make_unique<clip_step<float>>(l);
-    return lower_float_function(l);
-}
-
-std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
-    post_ops behind;
-    const float_function f = hard_sigmoid(behind, l.real("alpha", 0.2f), l.real("beta", 0.5f));
-    return function(l, f, behind);
-}
-
-/// x times its hard sigmoid.
-std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
-    post_ops behind;
-    const float_function f = hard_sigmoid(behind, 1.f / 6.f, 0.5f);
-    const buffer x = l.input_buffer(0);
-    const arguments args = {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(behind.len()) | OCTET_ARG_SRC_1, x}};
-    behind.append_binary(algorithm::binary_mul, x.get_desc());
-    return function(l, f, behind, args);
+template <typename F, row::lowering_function of_floats>
+std::unique_ptr<step> lower_function(const lowering &l) {
+    return l.input(0, {data_type::f32, data_type::s32}).type == data_type::f32
+               ? of_floats(l)
+               : unary_loop(l, integer_row_of<F>(l));
 }
 
 } // namespace
@@ -390,11 +248,13 @@ std::unique_ptr<step> lower_float_add(const lowering &l) {
 
 namespace {
 
-using namespace row_words;
-
-/// An operator that is a function of single floats.
-constexpr row function_row(const char *name, input_counts inputs = 1) {
-    return row(name, inputs, lower_float_function, shape::same, rows::first_input);
+/// Arithmetic of two operands, which floats may get behind a product as well.
+template <typename F, algorithm alg> constexpr row arithmetic_row(const char *name) {
+    return row(name, 2, arithmetic<F, alg>, shape::binary, rows::broadcast)
+        .part(fusion_part::operand)
+        .follows(follow_with_operand<alg>)
+        .arithmetic()
+        .transposed(passing_kind::broadcast);
 }
 
 template <typename F> constexpr row comparison_row(const char *name, row::known_function known) {
@@ -404,18 +264,17 @@ template <typename F> constexpr row comparison_row(const char *name, row::known_
 }
 
 constexpr row onnx_float_elements_rows[] = {
-    row("Abs", 1, lower_function<magnitude>, shape::same, rows::first_input)
+    row("Abs", 1, lower_function<magnitude, lower_float_function<plain<algorithm::eltwise_abs>>>, shape::same,
+        rows::first_input)
         .part(pointwise)
+        .follows(follow<plain<algorithm::eltwise_abs>>)
         .arithmetic()
         .transposed(passing_kind::elements),
-    row("Add", 2, lower_float_add, shape::binary, rows::broadcast)
-        .part(fusion_part::operand)
+    arithmetic_row<std::plus<>, algorithm::binary_add>("Add")
         .commutative()
         .becomes(form::binary, "QLinearAdd")
         .uses_integers(use::passes_on, use::passes_on)
-        .arithmetic()
         .known_numbers(numbers::add)
-        .transposed(passing_kind::broadcast)
         .blocked(block_use::sum),
     row("And", 2, logic<both>, shape::comparison, rows::broadcast)
         .known_numbers(numbers::both)
@@ -426,66 +285,23 @@ constexpr row onnx_float_elements_rows[] = {
         .known_numbers(numbers::cast)
         .transposed(passing_kind::elements)
         .assumes("saturate", std::int64_t{1}),
-    function_row("Ceil").known_numbers(numbers::ceil).transposed(passing_kind::elements),
-    row("Celu", 1, lower_float_function, shape::same, rows::first_input_in_groups)
-        .transposed(passing_kind::elements),
-    row("Clip", {1, 3}, lower_clip, shape::same, rows::first_input)
-        .part(pointwise)
-        .uses_integers(use::compares, use::compares)
-        .transposed(passing_kind::elements, passed_inputs::first)
-        .blocked(block_use::activate),
-    row("Cos", 1, lower_float_function, shape::same, rows::first_input_in_groups)
-        .transposed(passing_kind::elements),
-    row("Div", 2, arithmetic<std::divides<>, algorithm::binary_div>, shape::binary, rows::broadcast)
-        .part(fusion_part::operand)
-        .arithmetic()
-        .known_numbers(numbers::div)
-        .transposed(passing_kind::broadcast),
-    row("Elu", 1, lower_float_function, shape::same, rows::first_input_in_groups)
-        .transposed(passing_kind::elements)
-        .assumes("alpha", 1.f),
+    arithmetic_row<std::divides<>, algorithm::binary_div>("Div").known_numbers(numbers::div),
     comparison_row<std::equal_to<>>("Equal", numbers::equal).transposed(passing_kind::broadcast),
-    function_row("Erf").part(pointwise).transposed(passing_kind::elements),
-    function_row("Exp").part(pointwise).transposed(passing_kind::elements),
-    function_row("Floor").known_numbers(numbers::floor).transposed(passing_kind::elements),
-    function_row("Gelu")
-        .in(domains::both)
-        .part(pointwise)
-        .transposed(passing_kind::elements)
-        .blocked(block_use::activate)
-        .assumes("approximate", std::string_view("none")),
     comparison_row<std::greater<>>("Greater", numbers::greater).transposed(passing_kind::broadcast),
     comparison_row<std::greater_equal<>>("GreaterOrEqual", numbers::greater_or_equal)
         .transposed(passing_kind::broadcast),
-    row("HardSigmoid", 1, lower_float_hard_sigmoid, shape::same, rows::first_input)
-        .transposed(passing_kind::elements)
-        .blocked(block_use::activate)
-        .assumes("beta", 0.5f),
-    row("HardSwish", 1, lower_float_hard_swish, shape::same, rows::first_input)
-        .transposed(passing_kind::elements)
-        .blocked(block_use::activate),
     row("IsInf", 1, lower_is_inf, shape::truth, rows::first_input).transposed(passing_kind::elements),
     row("IsNaN", 1, lower_is_nan, shape::truth, rows::first_input).transposed(passing_kind::elements),
-    function_row("LeakyRelu")
-        .part(pointwise)
-        .becomes(form::unary, "QLinearLeakyRelu")
-        .transposed(passing_kind::elements)
-        .blocked(block_use::activate)
-        .assumes("alpha", 0.01f),
     comparison_row<std::less<>>("Less", numbers::less).transposed(passing_kind::broadcast),
     comparison_row<std::less_equal<>>("LessOrEqual", numbers::less_or_equal)
         .transposed(passing_kind::broadcast),
-    row("Log", 1, lower_float_function, shape::same, rows::first_input_in_groups)
-        .transposed(passing_kind::elements),
-    row("Mul", 2, arithmetic<std::multiplies<>, algorithm::binary_mul>, shape::binary, rows::broadcast)
-        .part(fusion_part::operand)
+    arithmetic_row<std::multiplies<>, algorithm::binary_mul>("Mul")
         .commutative()
         .becomes(form::binary, "QLinearMul")
-        .arithmetic()
         .known_numbers(numbers::mul)
-        .transposed(passing_kind::broadcast)
         .blocked(block_use::multiply),
-    row("Neg", 1, lower_function<opposite>, shape::same, rows::first_input)
+    row("Neg", 1, lower_function<opposite, lower_function_loop<loops::function::negative>>, shape::same,
+        rows::first_input)
         .arithmetic()
         .known_numbers(numbers::neg)
         .transposed(passing_kind::elements),
@@ -495,30 +311,12 @@ constexpr row onnx_float_elements_rows[] = {
     row("Or", 2, logic<either>, shape::comparison, rows::broadcast)
         .known_numbers(numbers::either)
         .transposed(passing_kind::broadcast),
-    function_row("QuickGelu").in(domains::microsoft).part(pointwise).blocked(block_use::activate),
-    function_row("Reciprocal").part(pointwise).transposed(passing_kind::elements),
-    function_row("Relu").part(pointwise).transposed(passing_kind::elements).blocked(block_use::activate),
-    function_row("Round").part(pointwise).transposed(passing_kind::elements),
-    function_row("Sigmoid")
-        .part(pointwise)
-        .becomes(form::unary, "QLinearSigmoid")
-        .transposed(passing_kind::elements)
-        .blocked(block_use::activate),
-    row("Sign", 1, lower_function<sign>, shape::same, rows::first_input).transposed(passing_kind::elements),
-    row("Sin", 1, lower_float_function, shape::same, rows::first_input_in_groups)
+    row("Sign", 1, lower_function<sign, lower_function_loop<loops::function::sign>>, shape::same,
+        rows::first_input)
         .transposed(passing_kind::elements),
-    row("Softplus", 1, lower_float_function, shape::same, rows::first_input_in_groups)
-        .transposed(passing_kind::elements),
-    function_row("Softsign").transposed(passing_kind::elements),
-    function_row("Sqrt").part(pointwise).known_numbers(numbers::sqrt).transposed(passing_kind::elements),
-    row("Sub", 2, arithmetic<std::minus<>, algorithm::binary_sub>, shape::binary, rows::broadcast)
-        .part(fusion_part::operand)
+    arithmetic_row<std::minus<>, algorithm::binary_sub>("Sub")
         .uses_integers(use::passes_on, use::passes_on)
-        .arithmetic()
-        .known_numbers(numbers::sub)
-        .transposed(passing_kind::broadcast),
-    function_row("Tanh").part(pointwise).transposed(passing_kind::elements).blocked(block_use::activate),
-    function_row("ThresholdedRelu").transposed(passing_kind::elements).assumes("alpha", 1.f),
+        .known_numbers(numbers::sub),
     row("Xor", 2, logic<different>, shape::comparison, rows::broadcast).transposed(passing_kind::broadcast),
 };
 

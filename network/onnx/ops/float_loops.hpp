@@ -13,9 +13,6 @@ inline memory::dims reduced_shape(const lowering &l) { return l.marks().reduced.
 loops::reduction reduction_of(const lowering &l, data_type type);
 std::string explain_reduction(const buffer &src);
 
-/// Operators that are a function of single floats: null where it is not one of those here.
-std::unique_ptr<step> make_function_loop(const lowering &l);
-
 /// Images, what is made of them, and the windows.
 struct pooled_images {
     memory::desc src, dst;

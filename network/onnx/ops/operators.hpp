@@ -61,13 +61,6 @@ void append_qlinear_add(fused_codes &codes, const lowering &add);
 void append_float_followers(primitive_attr &attr, arguments &args, const lowering &l,
                             const memory::desc &dst);
 
-/// An operator on single floats as Octet's function.
-struct float_function {
-    algorithm alg;
-    float alpha = 0.f, beta = 0.f;
-};
-float_function float_function_of(const lowering &l);
-
 /// Adds padding to that of a convolution; false where its numbers are not known.
 bool add_pads(node &conv, const image_padding &p);
 
@@ -101,6 +94,7 @@ operator_rows onnx_fill_range_operators();
 operator_rows onnx_float_conv_operators();
 operator_rows onnx_float_elements_operators();
 operator_rows onnx_float_extremes_operators();
+operator_rows onnx_float_functions_operators();
 operator_rows onnx_float_operands_operators();
 operator_rows onnx_float_powers_operators();
 operator_rows onnx_float_products_operators();
