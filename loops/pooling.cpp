@@ -99,7 +99,7 @@ void reduce_rows_first(const pooled_axes &a, const float *image, const pooled_ax
     std::fill_n(columns, std::max(w.reach(), w.begin + w.in), Op::first);
     float *const inside = columns + w.begin;
     const dim_t in_vectors = w.in - w.in % static_cast<dim_t>(lane_count);
-    bool is_first = a[0].kernel * a[0].in == 1;
+    bool is_first = a[0].memory == 0; // also where the depth is 1, three dimensions begin with Op::first
     for_rows(a, image, d, h, [&](const float *row) {
         if (std::exchange(is_first, false)) {
             std::copy_n(row, w.in, inside);

@@ -18,7 +18,8 @@ struct pooled_axis {
         dim_t counted;     ///< that a sum is divided by
     };
     std::vector<window> windows;
-    dim_t in = 1, kernel = 1, stride = 1, step = 1, begin = 0, padded = 1, memory = 0;
+    dim_t in = 1, kernel = 1, stride = 1, step = 1, begin = 0, padded = 1;
+    dim_t memory = 0; ///< elements from one position to the next; 0: the image lacks this dimension
 
     dim_t outputs() const { return static_cast<dim_t>(windows.size()); }
     /// How far the windows reach, from the first one's begin on.

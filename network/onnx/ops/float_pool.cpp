@@ -73,8 +73,8 @@ std::unique_ptr<step> make_maximum_loop(const lowering &l, const pooled_images &
     if (rank == 4 && p.src.dims()[1] % channels_of_block == 0)
         return std::make_unique<pooling_step>(l, p, pooling::maxima_of_blocks, std::move(axes),
                                               pooling_order::in_order);
-    const bool is_dilated = std::any_of(
-        axes.begin(), axes.end(), [](const loops::pooled_axis &a) { return a.step != 1 && a.kernel > 1; });
+    const bool is_dilated = std::any_of(axes.begin(), axes.end(), // also of a single tap
+                                        [](const loops::pooled_axis &a) { return a.step != 1; });
     const pooling_order order =
         is_dilated ? pooling_order::from_first_element : loops::vector_order(axes, rank);
     return std::make_unique<pooling_step>(l, p, pooling::maxima, std::move(axes), order);

@@ -55,6 +55,34 @@ TEST(SpecialValues, LimitsKeepNanAndTheSignOfZero) {
     expect_values(one_node("HardSigmoid"), {none, -infinity, infinity, -0.f}, {none, 0, 1, 0.5f});
 }
 
+TEST(SpecialValues, DilatedMaximaKeepTheFirstOfEqualElements) {
+    const auto maximum = [](const std::vector<float> &x, const list &dilations) {
+        return bits_of(one_node("MaxPool")
+                           .input({1, 1, 1, 3}, x)
+                           .set("kernel_shape", list{1, 3})
+                           .set("dilations", dilations)
+                           .run<float>());
+    };
+    EXPECT_EQ(maximum({0.f, -0.f, -0.f}, {2, 1}), bits_of({0.f})); // one tap is dilated
+    EXPECT_EQ(maximum({none, 1.f, 2.f}, {2, 1}), bits_of({none}));
+    EXPECT_EQ(maximum({none, 1.f, 2.f}, {1, 1}), bits_of({2.f}));
+}
+
+/// Windows of planes begin with their first element, those of volumes do not, not even where their depth is 1.
+TEST(SpecialValues, WindowsOfPlanesAndOfVolumes) {
+    const auto pooled = [](const char *op, float left, float right, const dims &image, const list &kernel) {
+        return bits_of(one_node(op)
+                           .input(image, std::vector<float>{left, right, left, right})
+                           .set("kernel_shape", kernel)
+                           .run<float>());
+    };
+    const dims plane = {1, 1, 2, 2}, volume = {1, 1, 1, 2, 2};
+    EXPECT_EQ(pooled("MaxPool", -infinity, 1.f, plane, {2, 1}), bits_of({-infinity, 1.f}));
+    EXPECT_EQ(pooled("MaxPool", -infinity, 1.f, volume, {1, 2, 1}), bits_of({-largest, 1.f}));
+    EXPECT_EQ(pooled("AveragePool", -0.f, 1.f, plane, {2, 1}), bits_of({-0.f, 1.f}));
+    EXPECT_EQ(pooled("AveragePool", -0.f, 1.f, volume, {1, 2, 1}), bits_of({0.f, 1.f}));
+}
+
 TEST(SpecialValues, SlopesMultiplyWhatIsBelowZero) {
     expect_values(one_node("LeakyRelu").set("alpha", -0.5f), {-0.f, 0, none, -infinity, 2, -2},
                   {-0.f, 0, none, infinity, 2, 1});
