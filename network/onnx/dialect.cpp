@@ -18,6 +18,7 @@ namespace {
 const operator_table &onnx_operators() {
     static const operator_table rows{
         onnx_attention_mask_operators,
+        onnx_attention_operators,
         onnx_block_product_operators,
         onnx_deconvolution_operators,
         onnx_dot_operators,
@@ -36,6 +37,7 @@ const operator_table &onnx_operators() {
         onnx_gather_scatter_nd_operators,
         onnx_gather_slice_concat_operators,
         onnx_group_query_attention_operators,
+        onnx_multi_head_attention_operators,
         onnx_normalization_operators,
         onnx_pool_operators,
         onnx_qlinear_elementwise_operators,

@@ -87,6 +87,7 @@ void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
 // Families of operators: the rows of each are at the end of its file.
 
 operator_rows onnx_attention_mask_operators();
+operator_rows onnx_attention_operators();
 operator_rows onnx_block_product_operators();
 operator_rows onnx_deconvolution_operators();
 operator_rows onnx_dot_operators();
@@ -105,6 +106,7 @@ operator_rows onnx_float_sums_operators();
 operator_rows onnx_gather_scatter_nd_operators();
 operator_rows onnx_gather_slice_concat_operators();
 operator_rows onnx_group_query_attention_operators();
+operator_rows onnx_multi_head_attention_operators();
 operator_rows onnx_normalization_operators();
 operator_rows onnx_pool_operators();
 operator_rows onnx_qlinear_elementwise_operators();

@@ -22,12 +22,6 @@ bool attention_keeps_rows(const node_rows &o) {
            masks_keep_rows(o, 3, 5);
 }
 
-bool rows_of_several_stay(const node_rows &o) {
-    constexpr std::size_t bias = 3, mask = 4, summand = 5;
-    return o.depends(0) && o.depends(1) && o.depends(2) && !o.depends(bias) &&
-           masks_keep_rows(o, mask, summand);
-}
-
 using namespace row_words;
 
 constexpr row onnx_rewritten_operators_rows[] = {
@@ -43,9 +37,6 @@ constexpr row onnx_rewritten_operators_rows[] = {
     row("FusedConv", {2, any}).internal().sizes(flow::windows),
     row("FusedGemm", {2, any}).internal().sizes(flow::gemm),
     row("Mish", 1),
-    row("MultiHeadAttention", {1, 10}, nullptr, shape::multi_head_attention, rows_of_several_stay)
-        .in(domains::microsoft)
-        .sizes(flow::rows),
     row("NonZero", 1, nullptr, shape::non_zero, rows::never)
         .int64()
         .dims_from(0)

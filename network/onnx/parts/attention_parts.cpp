@@ -1,5 +1,4 @@
-// Products of q, k and v at once, or q, k and v themselves, split to heads; scores, shares and what they
-// choose.
+// Products of q, k and v at once, split to heads; scores, shares and what they choose.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/parts/attention_parts.hpp"
 
@@ -44,38 +43,6 @@ public:
         attend_to_projections(sum, {input(5), {}}, input(8));
     }
 
-    /// MultiHeadAttention: q, k, v, bias of all three, mask, what is added to scores, past keys and values.
-    /// Without all of the latter, shares are not divided by their sum before they choose.
-    void of_several() {
-        refuse_beyond(8, 3);
-        const bool are_heads = tensor_at(g_, input(1)).dims.size() == 4, has_past = input(6) || input(7),
-                   has_present = output(1) || output(2);
-        if (has_past && (!input(6) || !input(7) || !output(1) || !output(2)))
-            refuse("past keys or values without the others, or without both outputs of what is present");
-        if (are_heads && has_past)
-            refuse("past keys before keys that are split to heads");
-        tensor_id q = input(0), k = input(1), v = input(2);
-        if (input(3))
-            add_bias(q, k, v, are_heads);
-        q = split_heads(q, {0, 2, 1, 3});
-        const bool keeps_rows = are_heads || has_present;
-        if (!are_heads) {
-            k = split_heads(k, keeps_rows ? numbers{0, 2, 1, 3} : numbers{0, 2, 3, 1});
-            v = split_heads(v, {0, 2, 1, 3});
-        }
-        if (has_past) {
-            k = joined({input(6), k}, 2, output(1));
-            v = joined({input(7), v}, 2, output(2));
-        } else if (has_present) {
-            hand_out(k, output(1));
-            hand_out(v, output(2));
-        }
-        const scores_operands others = {input(4), input(5)};
-        const bool is_plain = !is_causal() && !others.mask && !others.summand && !has_present && !are_heads;
-        const std::int64_t width = tensor_at(g_, input(0)).dims[2] / heads_;
-        attend(q, k, keeps_rows, v, alpha_of(width), others, is_plain);
-    }
-
 private:
     struct scores_operands {
         tensor_id mask, summand;
@@ -111,7 +78,7 @@ private:
         }
         if (has_present)
             joined({alone(k), alone(v)}, 0, output(1));
-        attend(q, k, has_present, v, alpha_of(widths[0] / heads_), others, false);
+        attend(q, k, has_present, v, alpha_of(widths[0] / heads_), others);
     }
 
     /// Returns the widths of q, k and v.
@@ -136,29 +103,9 @@ private:
         return widths;
     }
 
-    /// Keys and values that are split to heads get none.
-    void add_bias(tensor_id &q, tensor_id &k, tensor_id &v, bool are_heads) {
-        const std::int64_t width = tensor_at(g_, q).dims[2],
-                           all = element_count(tensor_at(g_, input(3)).dims);
-        if (all < 2 * width)
-            refuse("input 3, the bias, has " + std::to_string(all) +
-                   " elements, allowed: those of q, k and v");
-        const tensor_id parts[] = {between("bias of q"), between("bias of k"), between("bias of v")};
-        add({"Split",
-             {input(3)},
-             {parts[0], parts[1], parts[2]},
-             {{"axis", std::int64_t{0}}, {"split", numbers{width, width, all - 2 * width}}}});
-        tensor_id *const operands[] = {&q, &k, &v};
-        for (std::size_t i = 0; i < (are_heads ? 1 : 3); i++) {
-            const tensor_id sum = between("biased");
-            add({"Add", {*operands[i], parts[i]}, {sum}, {}});
-            *operands[i] = sum;
-        }
-    }
-
     /// softmax(alpha q k + summand + mask) v for each head. Keys are rows, or columns.
     void attend(tensor_id q, tensor_id k, bool are_rows, tensor_id v, float alpha,
-                const scores_operands &others, bool divides_last) {
+                const scores_operands &others) {
         tensor_id scores = between("scores");
         node product{"FusedMatMul", {q, k}, {scores}, {{"alpha", alpha}}};
         if (are_rows)
@@ -176,18 +123,9 @@ private:
             scores = sum(scores, penalty);
         }
         const tensor_id shares = between("shares"), sums = between("sums"), heads = between("joined");
-        tensor_id chosen = sums;
-        if (divides_last) {
-            const tensor_id totals = between("totals");
-            chosen = between("chosen");
-            add({"Exponentials", {scores}, {shares, totals}, {{"axis", std::int64_t{-1}}}});
-            add({"MatMul", {shares, v}, {sums}, {}});
-            add({"Div", {sums, totals}, {chosen}, {}});
-        } else {
-            add({"Softmax", {scores}, {shares}, {{"axis", std::int64_t{-1}}}});
-            add({"MatMul", {shares, v}, {sums}, {}});
-        }
-        add({"Transpose", {chosen}, {heads}, {{"perm", numbers{0, 2, 1, 3}}}});
+        add({"Softmax", {scores}, {shares}, {{"axis", std::int64_t{-1}}}});
+        add({"MatMul", {shares, v}, {sums}, {}});
+        add({"Transpose", {sums}, {heads}, {{"perm", numbers{0, 2, 1, 3}}}});
         add({"Reshape", {heads, constant({0, 0, -1})}, {output()}, {}});
     }
 
@@ -208,10 +146,6 @@ private:
             y = between("with past");
         add({"Concat", std::move(parts), {y}, {{"axis", axis}}});
         return y;
-    }
-    void hand_out(tensor_id t, tensor_id y) {
-        if (y)
-            add({"Identity", {t}, {y}, {}});
     }
     /// Keys, or values, of both.
     tensor_id part(tensor_id t, std::int64_t index) {
@@ -246,14 +180,12 @@ private:
 
 } // namespace
 
-bool is_attention(const std::string &op) { return op == "Attention" || op == "MultiHeadAttention"; }
+bool is_attention(const std::string &op) { return op == "Attention"; }
 
 std::vector<node> attention_parts(graph &g, const node &whole) {
     attention a(g, whole);
     if (whole.op == "Attention")
         a.of_floats();
-    else if (whole.op == "MultiHeadAttention")
-        a.of_several();
     else
         a.of_codes();
     return a.take_parts();

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// ONNX Runtime's Attention, MultiHeadAttention and QAttention as the operators that they consist of, which
+// ONNX Runtime's Attention and QAttention as the operators that they consist of, which
 // compute the same to the last bit.
 
 #include "network/graph/graph.hpp"
@@ -8,7 +8,6 @@
 namespace octet::model {
 
 /// Whether an operator stays whole until passes have seen the graph, and is then written as parts.
-/// MultiHeadAttention needs shapes of its inputs for that.
 bool is_attention(const std::string &op);
 
 /// In their order; tensors between them are added to the graph, without shapes. Throws octet::error for
