@@ -34,7 +34,7 @@ class scratch_parts {
 public:
     scratch_parts() = default;
     scratch_parts(const lowering &l, dim_t items, dim_t floats)
-        : count_(std::max<dim_t>(1, std::min<dim_t>(items, get_num_threads()))),
+        : count_(std::max<dim_t>(1, std::min<dim_t>(items, std::max(get_num_threads(), usual_threads)))),
           floats_((std::max<dim_t>(floats, 1) + 15) / 16 * 16),
           scratch_(l.scratch(memory::desc({count_ * floats_}, data_type::f32, format_tag::a))) {}
 
@@ -50,6 +50,8 @@ public:
     }
 
 private:
+    static constexpr int usual_threads = 16; ///< a run may have more threads than there were for planning
+
     dim_t count_ = 1, floats_ = 0;
     buffer scratch_;
 };

@@ -42,9 +42,10 @@ protected:
     virtual loops::score_terms terms(const run_memory &m, dim_t b, dim_t h) const = 0;
     virtual dim_t past_keys(const run_memory &) const { return s_.past; } ///< rows that are filled
 
-    /// One that all heads share, and what its sizes are.
-    std::optional<buffer> input_of(const lowering &l, std::size_t i) const {
-        return l.has_input(i) ? std::optional<buffer>(l.input_buffer(i)) : std::nullopt;
+    /// None where the input is absent or empty.
+    static std::optional<buffer> input_of(const lowering &l, std::size_t i) {
+        const bool is_there = l.has_input(i) && element_count(l.input(i).dims) > 0;
+        return is_there ? std::optional<buffer>(l.input_buffer(i)) : std::nullopt;
     }
     /// {1 or batch, 1 or heads, rows, columns}: the rows of a head.
     struct summand {

@@ -69,7 +69,7 @@ public:
             value_ = l.input_buffer(in::value);
         }
         const auto take = [&](std::optional<buffer> &b, std::size_t i) {
-            if (l.has_input(i))
+            if (l.has_input(i) && element_count(l.input(i).dims) > 0)
                 b = l.input_buffer(i);
         };
         take(past_key_, in::past_key);

@@ -80,6 +80,21 @@ one_node skip_normalization(const char *op, dim_t n) {
     return node.input<float>({3, n, 64}, floats({3, n, 64}, 2)).constant<float>({64}, floats({64}, 3));
 }
 
+one_node group_query_attention(dim_t n) {
+    one_node node = with_input("GroupQueryAttention", {1, n, 64});
+    return node.input<float>({1, n, 32}, floats({1, n, 32}, 2))
+        .input<float>({1, n, 32}, floats({1, n, 32}, 3))
+        .input<float>({1, 2, 5, 16}, floats({1, 2, 5, 16}, 4))
+        .input<float>({1, 2, 5, 16}, floats({1, 2, 5, 16}, 5))
+        .constant<std::int32_t>({1}, {static_cast<std::int32_t>(n + 4)})
+        .constant<std::int32_t>({}, {static_cast<std::int32_t>(n + 5)})
+        .set("num_heads", std::int64_t{4})
+        .set("kv_num_heads", std::int64_t{2})
+        .output()
+        .output()
+        .output();
+}
+
 const kind kinds[] = {
     {"ArgMax",
      [](dim_t n) {
@@ -160,6 +175,7 @@ const kind kinds[] = {
              .input<float>({8 * n}, floats({8 * n}, 3))
              .set("alpha", 0.5f);
      }},
+    {"GroupQueryAttention", group_query_attention},
     {"InstanceNormalization",
      [](dim_t n) {
          return with_input("InstanceNormalization", {3, n, 9, 9})
@@ -254,6 +270,13 @@ const kind kinds[] = {
     {"Resize to the nearest", [](dim_t n) { return resize("nearest", n); }},
     {"Resize linearly", [](dim_t n) { return resize("linear", n); }},
     {"Resize by cubic weights", [](dim_t n) { return resize("cubic", n); }},
+    {"RotaryEmbedding",
+     [](dim_t n) {
+         return with_input("RotaryEmbedding", {1, n, 256})
+             .constant<std::int32_t>({1}, {0})
+             .constant<float>({100, 32}, floats({100, 32}, 2))
+             .constant<float>({100, 32}, floats({100, 32}, 3));
+     }},
     {"RSQRT",
      [](dim_t n) {
          return one_node("RSQRT", "tflite")

@@ -72,6 +72,20 @@ TEST_F(CheckSharedTest, DynamicProducts) {
     }
 }
 
+/// Operators of decoders, at every level and for one and two threads.
+TEST_F(CheckSharedTest, AttentionOperators) {
+    const int threads = get_num_threads();
+    for (const cpu_isa level : get_available_cpu_isas())
+        for (const int count : {1, 2}) {
+            set_num_threads(count);
+            options opt;
+            opt.isa = to_string(level);
+            EXPECT_TRUE(check_shared("vectors/attention_ops.json", opt)) << opt.isa << '\n' << output;
+            EXPECT_EQ(last_line(), "97 passed, 0 failed, 29 skipped") << opt.isa << ", " << count;
+        }
+    set_num_threads(threads);
+}
+
 /// Names behind FAIL.
 std::set<std::string> failures_in(const std::string &output) {
     std::set<std::string> names;
