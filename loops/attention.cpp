@@ -117,6 +117,8 @@ dim_t attention_loops::scratch_of_scores(dim_t rows, dim_t keys, dim_t width) {
 /// x = folded + the sums of blocks, each of which `scale` multiplies as it is added; scratch: `panel` keys transposed,
 /// and products of all rows with them.
 void attention_loops::multiply_keys(const attention_head &h, const score_rows &r, float *scratch) const {
+    if (h.key_codes)
+        return multiply_key_codes(h, r, scratch);
     const dim_t all = r.keys.end - r.keys.begin;
     const float *const q = h.q + r.first * h.q_row, *const keys = h.k + r.keys.begin * h.k_row;
     if (r.is_alone && h.scale == 1.f) {
@@ -141,15 +143,56 @@ void attention_loops::multiply_keys(const attention_head &h, const score_rows &r
     }
 }
 
-/// Rows of p times values; what they add up to begins with y unless it `begins`.
-void attention_loops::multiply_values(const float *p, dim_t p_row, const attention_head &h, key_range keys,
-                                      dim_t rows, bool is_alone, bool begins, float *y) const {
-    const dim_t count = keys.end - keys.begin;
-    const float *const v = h.v + keys.begin * h.v_row;
-    if (is_alone)
-        return multiply_row(p, v, h.v_row, count, y, h.value_width, begins);
-    products_.run({p, v, begins ? nullptr : y, y, rows, count, h.value_width,
-                   products_in_block(count, h.value_width), p_row, h.v_row, h.y_row});
+void attention_loops::multiply_key_codes(const attention_head &h, const score_rows &r, float *scratch) const {
+    float *const codes = scratch, *const values = scratch + h.width;
+    for (dim_t t = r.keys.begin; t < r.keys.end; t++) {
+        h.key_codes->read(t, codes, values);
+        for (dim_t i = 0; i < r.count; i++)
+            r.x[i * r.x_row + t - r.keys.begin] =
+                codes_.dot(*h.key_codes, h.q + (r.first + i) * h.q_row, codes, values) * h.scale;
+    }
+}
+
+/// Rows of weights of some keys, whose products with values go to y.
+struct attention_loops::weight_rows {
+    const float *p;
+    dim_t p_row, count;
+    key_range keys;
+    float *y;
+    bool is_alone; ///< the row is the only one of its product
+    bool begins;   ///< else what it adds up to begins with y
+    bool is_tile;
+};
+
+void attention_loops::multiply_values(const attention_head &h, const weight_rows &r, float *scratch) const {
+    if (h.value_codes)
+        return multiply_value_codes(h, r, scratch);
+    const dim_t count = r.keys.end - r.keys.begin;
+    const float *const v = h.v + r.keys.begin * h.v_row;
+    if (r.is_alone)
+        return multiply_row(r.p, v, h.v_row, count, r.y, h.value_width, r.begins);
+    products_.run({r.p, v, r.begins ? nullptr : r.y, r.y, r.count, count, h.value_width,
+                   products_in_block(count, h.value_width), r.p_row, h.v_row, h.y_row});
+}
+
+/// One scale for all comes to the weights of a tile, and behind the sums otherwise.
+void attention_loops::multiply_value_codes(const attention_head &h, const weight_rows &r,
+                                           float *scratch) const {
+    const cached_codes &c = *h.value_codes;
+    float *const codes = scratch, *const values = scratch + h.value_width;
+    const bool is_behind = c.has_one_scale_behind_sums() && !r.is_tile;
+    for (dim_t i = 0; r.begins && i < r.count; i++)
+        std::fill_n(r.y + i * h.y_row, h.value_width, 0.f);
+    for (dim_t t = r.keys.begin; t < r.keys.end; t++) {
+        c.read(t, codes, values);
+        for (dim_t i = 0; i < r.count; i++) {
+            const float p = r.p[i * r.p_row + t - r.keys.begin];
+            codes_.add(c, c.has_one_scale_behind_sums() && r.is_tile ? p * c.scales[0] : p, codes, values,
+                       r.y + i * h.y_row);
+        }
+    }
+    for (dim_t i = 0; is_behind && i < r.count; i++)
+        multiply_(r.y + i * h.y_row, c.scales[0], h.value_width);
 }
 
 void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t, dim_t first,
@@ -191,7 +234,7 @@ void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t
             sums[i] = factor * sums[i] + sum;
             multiply_(y + i * h.y_row, factor, h.value_width);
         }
-        multiply_values(x, count, h, keys, rows, is_alone, n == 0, y);
+        multiply_values(h, {x, count, rows, keys, y, is_alone, n == 0, true}, rest);
     }
     for (dim_t i = 0; i < rows; i++) {
         float *const row = y + i * h.y_row;
@@ -280,7 +323,8 @@ void attention_loops::by_scores(const attention_head &h, const score_terms &term
         weigh(terms, seen, h.keys, row);
         keep(stage::weights);
     }
-    multiply_values(x, h.keys, h, {0, h.keys}, count, is_alone, true, h.y + first * h.y_row);
+    multiply_values(h, {x, h.keys, count, {0, h.keys}, h.y + first * h.y_row, is_alone, true, false},
+                    scratch + count * h.keys);
 }
 
 } // namespace octet::loops

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "loops/cached_codes.hpp"
 #include "loops/plane_products.hpp"
 #include "octet/types.hpp"
 
@@ -28,6 +29,9 @@ struct attention_head {
     bool is_causal = false;
     dim_t past = 0;    ///< keys before those of the first row, of causal attention
     dim_t window = -1; ///< causal rows see so many of their last keys; below 0: all
+
+    const cached_codes *key_codes = nullptr,
+                       *value_codes = nullptr; ///< where they are set, in place of k and v
 
     /// The keys that a row sees.
     key_range seen_by(dim_t row) const {
@@ -81,12 +85,15 @@ public:
 private:
     struct score_rows;
     void multiply_keys(const attention_head &h, const score_rows &r, float *scratch) const;
-    void multiply_values(const float *p, dim_t p_row, const attention_head &h, key_range keys, dim_t rows,
-                         bool is_alone, bool begins, float *y) const;
+    void multiply_key_codes(const attention_head &h, const score_rows &r, float *scratch) const;
+    struct weight_rows;
+    void multiply_values(const attention_head &h, const weight_rows &r, float *scratch) const;
+    void multiply_value_codes(const attention_head &h, const weight_rows &r, float *scratch) const;
     void weigh(const score_terms &terms, key_range seen, dim_t keys, float *x) const;
 
     const attention_code *code_;
     matrix_products products_;
+    cached_code_loops codes_;
     float (*dot_)(const float *a, const float *b, dim_t n);
     void (*add_row_)(float e, const float *v, dim_t n, float *y);
     void (*multiply_)(float *x, float factor, dim_t n);

@@ -1,4 +1,4 @@
-// LogSoftmax, the exponentials of Softmax, norms and other reductions, and InstanceNormalization with ONNX
+// LogSoftmax, norms and other reductions, and InstanceNormalization with ONNX
 // Runtime's orders of sums, which no primitive has.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -144,33 +144,6 @@ private:
     std::optional<buffer> rows_; ///< dense
 };
 
-/// Softmax before its division, along the last axis: e^(x - max), and the sum of each row.
-class exponentials_step final : public step {
-public:
-    exponentials_step(const lowering &l, const softmax_rows &rows)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer(0)), sums_(l.output_buffer(1)), powers_(l, rows) {}
-
-    void make_primitives() override { powers_.make_primitives(); }
-    void run(const stream &s, const run_memory &m) const override {
-        const float *const x = m.at<float>(src_);
-        float *const y = m.at<float>(dst_), *const sums = m.at<float>(sums_);
-        const dim_t size = powers_.size;
-        powers_.for_ranges(s, [&](dim_t first, dim_t count, const auto &raise) {
-            for (dim_t r = first; r < first + count; r++)
-                powers_.subtract_largest(x + r * size, y + r * size);
-            raise(y + first * size, y + first * size);
-            for (dim_t r = first; r < first + count; r++)
-                sums[r] = powers_.sum(y + r * size);
-        });
-    }
-    std::string implementation() const override { return powers_.implementation(); }
-    std::string explain() const override { return powers_.explain(); }
-
-private:
-    buffer src_, dst_, sums_;
-    exponentials powers_;
-};
-
 class fold_step final : public loop_step {
 public:
     fold_step(const lowering &l, loops::fold f)
@@ -246,15 +219,6 @@ std::unique_ptr<step> lower_log_softmax(const lowering &l) {
         l, softmax_rows_of(l, l.input(0, {data_type::f32}), l.output({data_type::f32}), l.get_graph().opset));
 }
 
-std::unique_ptr<step> lower_exponentials(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32});
-    const softmax_rows rows = softmax_rows_of(l, x, l.output(0, {data_type::f32}), 13);
-    if (rows.axis != static_cast<int>(rows.md.dims().size()) - 1 ||
-        element_count(l.output(1, {data_type::f32}).dims) * x.dims.back() != element_count(x.dims))
-        refuse("output 1 is not one number for each row of " + to_text(x.dims));
-    return std::make_unique<exponentials_step>(l, rows);
-}
-
 template <loops::fold f> std::unique_ptr<step> lower_fold(const lowering &l) {
     return std::make_unique<fold_step>(l, f);
 }
@@ -268,7 +232,6 @@ constexpr row reduction_row(const char *name, row::lowering_function lower) {
 }
 
 constexpr row onnx_float_reductions_rows[] = {
-    row("Exponentials", 1, lower_exponentials, shape::exponentials, rows::inner_axis_or_last).internal(),
     row("InstanceNormalization", 3, lower_instance_normalization, shape::same, rows::windows_in_groups)
         .sizes(flow::first),
     row("LogSoftmax", 1, lower_log_softmax, shape::same, rows::inner_axis_or_last)

@@ -2,7 +2,9 @@
 // attends to the keys and values of its group, in one of three orders of operations (loops/attention.hpp).
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "loops/attention.hpp"
 #include "loops/rotary.hpp"
@@ -28,7 +30,33 @@ struct group_sizes {
     dim_t batch, rows, heads, groups, width;
     dim_t past, present; ///< rows of keys that the tensors have
     bool is_packed;      ///< q, k and v of a row lie side by side
+    int code_bits = 0;   ///< of keys and values in the caches; 0: floats
+    bool has_scales_of_elements = false;
+
+    data_type type() const {
+        return code_bits == 0 ? data_type::f32 : code_bits == 8 ? data_type::s8 : data_type::u8;
+    }
+    memory::dims cache(dim_t rows_of_keys) const {
+        return {batch, groups, rows_of_keys, code_bits == 4 ? width / 2 : width};
+    }
+    dim_t row_bytes() const { return code_bits == 0 ? width * 4 : width * code_bits / 8; }
 };
+
+/// Attributes that say how caches are quantized.
+template <typename Node> void read_code_options(const Node &n, group_sizes &s) {
+    const std::string kind = n.text("k_quant_type", "NONE");
+    if (kind != n.text("v_quant_type", "NONE") ||
+        (kind != "NONE" && kind != "PER_TENSOR" && kind != "PER_CHANNEL"))
+        refuse("attributes 'k_quant_type' and 'v_quant_type' are " + kind + " and " +
+               n.text("v_quant_type", "NONE") + ", allowed: the same of NONE, PER_TENSOR and PER_CHANNEL");
+    if (kind == "NONE")
+        return;
+    const std::int64_t bits = n.integer("kv_cache_bit_width", 0);
+    if (bits != 8 && bits != 4)
+        refuse("attribute 'kv_cache_bit_width' is " + std::to_string(bits) + ", allowed: 8 and 4");
+    s.code_bits = static_cast<int>(bits);
+    s.has_scales_of_elements = kind == "PER_CHANNEL";
+}
 
 group_sizes sizes_of(const memory::dims &query, dim_t heads, dim_t groups, bool is_packed) {
     if (heads < 1 || groups < 1 || heads % groups != 0)
@@ -77,6 +105,10 @@ public:
         take(positions_, in::positions);
         take(bias_, in::bias);
         take(sink_, in::sink);
+        if (s_.code_bits != 0) {
+            key_scales_ = l.input_buffer(in::key_scales);
+            value_scales_ = l.input_buffer(in::value_scales);
+        }
         if (bias_)
             bias_dims_ = l.input(in::bias).dims;
         if (o_.rotates) {
@@ -93,7 +125,7 @@ public:
             l, blocks,
             std::max({s_.present, loops_::scratch_of_tiles(t, s_.width),
                       loops_::scratch_of_scores(std::min(row_block, s_.rows), s_.present, s_.width)}) +
-                std::max(t.rows, row_block) * s_.width);
+                (std::max(t.rows, row_block) + 1) * s_.width);
     }
 
     void run(const stream &, const run_memory &m) const override {
@@ -178,35 +210,49 @@ private:
     /// Past rows, new ones behind them, and what comes then: zeros, or what the past has there.
     void append(const run_memory &m, const std::vector<sequence> &sequences,
                 const std::optional<buffer> &past, const buffer &present, bool are_keys) const {
-        const float *const before = past ? m.at<float>(*past) : nullptr;
-        float *const all = m.at<float>(present);
+        const auto *const before = past ? m.at<std::uint8_t>(*past) : nullptr;
+        auto *const all = m.at<std::uint8_t>(present);
         const float *const rows = m.at<float>(s_.is_packed ? query_ : are_keys ? key_ : value_);
         const head_rows at = new_rows(are_keys);
-        const dim_t width = s_.width;
-        loops::parallel_for(s_.batch * s_.groups, s_.present * width, [&](dim_t begin, dim_t end) {
-            for (dim_t i = begin; i < end; i++) {
-                const dim_t b = i / s_.groups;
-                const sequence &q = sequences[static_cast<std::size_t>(b)];
-                float *const y = all + i * s_.present * width;
-                const float *const x = before ? before + i * s_.past * width : nullptr;
-                const dim_t behind = std::min(q.past + s_.rows, s_.present);
-                if (x && x != y)
-                    std::copy(x, x + q.past * width, y);
-                if (!o_.keeps_rest || !x)
-                    std::fill(y + behind * width, y + s_.present * width, 0.f);
-                else if (x != y)
-                    std::copy(x + behind * width, x + s_.past * width, y + behind * width);
-                const float *const head = at.at(rows, b, i % s_.groups);
-                for (dim_t s = 0; q.past + s < behind; s++) {
-                    const float *const row = head + s * at.row;
-                    float *const to = y + (q.past + s) * width;
-                    if (are_keys && o_.rotates)
-                        rotate(m, position(m, b, s, q), row, to);
-                    else
-                        std::copy(row, row + width, to);
+        const dim_t row_bytes = s_.row_bytes();
+        parts_.run(m, s_.batch * s_.groups, s_.present * s_.width, [&](dim_t i, float *rotated) {
+            const dim_t b = i / s_.groups;
+            const sequence &q = sequences[static_cast<std::size_t>(b)];
+            auto *const y = all + i * s_.present * row_bytes;
+            const auto *const x = before ? before + i * s_.past * row_bytes : nullptr;
+            const dim_t behind = std::min(q.past + s_.rows, s_.present);
+            if (x && x != y)
+                std::copy(x, x + q.past * row_bytes, y);
+            if (!o_.keeps_rest || !x)
+                std::fill(y + behind * row_bytes, y + s_.present * row_bytes, std::uint8_t{0});
+            else if (x != y)
+                std::copy(x + behind * row_bytes, x + s_.past * row_bytes, y + behind * row_bytes);
+            const float *const head = at.at(rows, b, i % s_.groups);
+            const loops::cached_codes codes = codes_of(m, are_keys, i);
+            for (dim_t s = 0; q.past + s < behind; s++) {
+                const float *row = head + s * at.row;
+                auto *const to = y + (q.past + s) * row_bytes;
+                if (are_keys && o_.rotates) {
+                    rotate(m, position(m, b, s, q), row, rotated);
+                    row = rotated;
                 }
+                if (s_.code_bits != 0)
+                    codes.round(row, to);
+                else
+                    std::memcpy(to, row, static_cast<std::size_t>(row_bytes));
             }
         });
+    }
+
+    /// The cache of group i of all groups of a batch.
+    loops::cached_codes codes_of(const run_memory &m, bool are_keys, dim_t i) const {
+        if (s_.code_bits == 0)
+            return {};
+        const float *const scales = m.at<float>(are_keys ? key_scales_ : value_scales_);
+        return {m.at<std::uint8_t>(are_keys ? present_key_ : present_value_) +
+                    i * s_.present * s_.row_bytes(),
+                scales + (s_.has_scales_of_elements ? i % s_.groups * s_.width : 0), s_.width, s_.code_bits,
+                s_.has_scales_of_elements};
     }
 
     // ---- Scores and what they choose
@@ -224,6 +270,13 @@ private:
                                    first = i % blocks * block;
                        const sequence &q = sequences[static_cast<std::size_t>(b)];
                        loops::attention_head head = head_of(m, b, h, q);
+                       const dim_t group = b * s_.groups + h / (s_.heads / s_.groups);
+                       const loops::cached_codes keys = codes_of(m, true, group),
+                                                 values = codes_of(m, false, group);
+                       if (s_.code_bits != 0) {
+                           head.key_codes = &keys;
+                           head.value_codes = &values;
+                       }
                        if (o_.rotates) {
                            const dim_t rows = std::min(block, s_.rows - first);
                            for (dim_t s = 0; s < rows; s++)
@@ -236,7 +289,7 @@ private:
                        if (!is_tiled)
                            loop_.by_scores(head, terms_of(m, b, h, head), first,
                                            std::min(block, s_.rows - first), scratch);
-                       else if (s_.rows == 1)
+                       else if (s_.rows == 1 && s_.code_bits == 0)
                            loop_.row_by_keys(head, scratch);
                        else
                            loop_.in_tiles(head, t, first, scratch);
@@ -293,7 +346,8 @@ private:
 
     group_sizes s_;
     group_options o_;
-    buffer query_, lengths_, total_, dst_, present_key_, present_value_, key_, value_, scores_;
+    buffer query_, lengths_, total_, dst_, present_key_, present_value_, key_, value_, scores_, key_scales_,
+        value_scales_;
     std::optional<buffer> past_key_, past_value_, positions_, bias_, sink_, cosines_, sines_;
     memory::dims bias_dims_;
     dim_t angles_ = 0; ///< rows of the caches of cosines and sines
@@ -304,8 +358,9 @@ private:
 
 // ---- What is refused
 
-void need_dims(const lowering &l, std::size_t i, const char *name, const memory::dims &allowed) {
-    if (l.input(i, {data_type::f32}).dims != allowed)
+void need_dims(const lowering &l, std::size_t i, const char *name, const memory::dims &allowed,
+               data_type type = data_type::f32) {
+    if (l.input(i, {type}).dims != allowed)
         refuse(std::string(name) + " is " + to_text(l.input(i).dims) + ", allowed: " + to_text(allowed));
 }
 
@@ -317,8 +372,17 @@ void check_past(const lowering &l, group_sizes &s) {
         return;
     const memory::dims &past = l.input(in::past_key).dims;
     s.past = past.size() == 4 ? past[2] : 0;
-    need_dims(l, in::past_key, "past_key", {s.batch, s.groups, s.past, s.width});
-    need_dims(l, in::past_value, "past_value", {s.batch, s.groups, s.past, s.width});
+    need_dims(l, in::past_key, "past_key", s.cache(s.past), s.type());
+    need_dims(l, in::past_value, "past_value", s.cache(s.past), s.type());
+}
+
+void check_scales(const lowering &l, const group_sizes &s) {
+    const memory::dims allowed =
+        s.has_scales_of_elements ? memory::dims{s.groups, 1, s.width} : memory::dims{1};
+    for (const auto &[i, name] :
+         {std::pair(in::key_scales, "k_scale"), std::pair(in::value_scales, "v_scale")})
+        if (s.code_bits != 0)
+            need_dims(l, i, name, allowed);
 }
 
 void check_rotation(const lowering &l, const group_sizes &s) {
@@ -364,14 +428,13 @@ group_options options_of(const lowering &l, const group_sizes &s) {
 }
 
 std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
-    for (const char *const name : {"k_quant_type", "v_quant_type"})
-        if (l.text(name, "NONE") != "NONE")
-            refuse_as_unimplemented(std::string("attribute '") + name + "' is " + l.text(name) +
-                                    ", allowed is NONE");
     if (l.integer("sliding_window_cache", 0) != 0)
         refuse_as_unimplemented("attribute 'sliding_window_cache' is not 0");
     group_sizes s = sizes_of(l.input(in::query, {data_type::f32}).dims, l.integer("num_heads", 0),
                              l.integer("kv_num_heads", 0), !l.has_input(in::key));
+    read_code_options(l, s);
+    if (s.code_bits != 0 && l.integer("past_present_share_buffer", 0) == 0 && !l.has_input(in::past_key))
+        refuse("past_key is absent, which quantized caches need");
     if (s.width % 8 != 0)
         refuse("heads have " + std::to_string(s.width) + " elements, allowed: a multiple of 8");
     if (!s.is_packed) {
@@ -379,10 +442,11 @@ std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
         need_dims(l, in::value, "value", {s.batch, s.rows, s.groups * s.width});
     }
     check_past(l, s);
+    check_scales(l, s);
     const tensor &y = l.output(out::y, {data_type::f32});
     if (l.get_node().outputs.size() <= out::present_value)
         refuse_as_unimplemented("present_key or present_value is no output, allowed are both");
-    s.present = l.output(out::present_key, {data_type::f32}).dims[2];
+    s.present = l.output(out::present_key, {s.type()}).dims[2];
     if (element_count(l.input(in::lengths, {data_type::s32}).dims) != s.batch ||
         element_count(l.input(in::total, {data_type::s32}).dims) != 1 ||
         y.dims != memory::dims{s.batch, s.rows, s.heads * s.width})
@@ -401,14 +465,15 @@ std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
 /// follows from sizes where the mask's does; if it is unknown, the new ones come behind all that are past.
 void infer_group_query_attention(node_shapes &n) {
     const dim_t heads = n.integer("num_heads", 0), groups = n.integer("kv_num_heads", 0);
-    const group_sizes s = sizes_of(n.dims(in::query), heads, groups, !n.has_input(in::key));
+    group_sizes s = sizes_of(n.dims(in::query), heads, groups, !n.has_input(in::key));
+    read_code_options(n, s);
     const dim_t past = n.has_input(in::past_key) ? n.dims_of_rank(in::past_key, 4)[2] : 0;
     const auto known = known_integers(n.input(in::total));
     const dim_t total = known && known->size() == 1 ? known->front() : past + s.rows;
     const dim_t present = std::max(total, past);
     n.set_output(data_type::f32, {s.batch, s.rows, s.heads * s.width});
-    n.set_output(data_type::f32, {s.batch, s.groups, present, s.width}, out::present_key);
-    n.set_output(data_type::f32, {s.batch, s.groups, present, s.width}, out::present_value);
+    n.set_output(s.type(), s.cache(present), out::present_key);
+    n.set_output(s.type(), s.cache(present), out::present_value);
     n.set_output(data_type::f32, {s.batch, s.heads, s.rows, total}, out::scores);
 }
 

@@ -167,12 +167,4 @@ void attention_mask(node_shapes &n) {
     n.set_output(data_type::f32, {batch, 1, has_rows ? rows : 1, columns});
 }
 
-/// As large as the input, and their sum for each row.
-void exponentials(node_shapes &n) {
-    dims rows = n.dims_of_rank(0, 1);
-    n.set_output(data_type::f32, rows);
-    rows.back() = 1;
-    n.set_output(data_type::f32, rows, 1);
-}
-
 } // namespace octet::model::shape

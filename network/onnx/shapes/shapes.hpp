@@ -56,6 +56,5 @@ void embed_layer_normalization(node_shapes &n);
 void attention(node_shapes &n);
 void multi_head_attention(node_shapes &n);
 void attention_mask(node_shapes &n);
-void exponentials(node_shapes &n);
 
 } // namespace octet::model::shape

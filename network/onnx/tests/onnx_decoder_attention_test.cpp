@@ -2,6 +2,7 @@
 // every level and for every number of threads, and what is refused. Their bytes are compared in `octet check`.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "network/tests/one_node.hpp"
 
@@ -85,6 +86,66 @@ TEST(GroupQueryAttention, RowsBehindASequenceAreZerosOrStay) {
     }
 }
 
+/// Two rows behind three past ones; every number that is cached is one that codes have.
+TEST(GroupQueryAttention, CachesOfCodesGiveWhatTheirNumbersGive) {
+    constexpr float scale = 0.125f;
+    const auto whole_codes = [&](std::int64_t count, unsigned seed) {
+        floats x = numbers(static_cast<std::size_t>(count), 7.4f, seed);
+        for (float &v : x)
+            v = std::nearbyint(v) * scale;
+        return x;
+    };
+    const floats q = numbers(2 * heads * width, 1.f), k = whole_codes(2 * groups * width, 2),
+                 v = whole_codes(2 * groups * width, 3), past_k = whole_codes(groups * 3 * width, 4),
+                 past_v = whole_codes(groups * 3 * width, 5);
+    const auto node = [&](int bits, bool has_many) {
+        one_node n("GroupQueryAttention");
+        n.input<float>({1, 2, heads * width}, q).input<float>({1, 2, groups * width}, k);
+        n.input<float>({1, 2, groups * width}, v);
+        for (const floats *past : {&past_k, &past_v}) {
+            std::vector<std::int8_t> codes;
+            std::vector<std::uint8_t> pairs;
+            for (const float x : *past)
+                codes.push_back(static_cast<std::int8_t>(x / scale));
+            for (std::size_t i = 0; i < codes.size(); i += 2)
+                pairs.push_back(static_cast<std::uint8_t>((codes[i] + 8) | (codes[i + 1] + 8) << 4));
+            if (bits == 0)
+                n.input<float>({1, groups, 3, width}, *past);
+            else if (bits == 8)
+                n.input<std::int8_t>({1, groups, 3, width}, codes);
+            else
+                n.input<std::uint8_t>({1, groups, 3, width / 2}, pairs);
+        }
+        n.input<std::int32_t>({1}, {4}).constant<std::int32_t>({}, {5});
+        n.set("num_heads", heads).set("kv_num_heads", groups).output().output().output();
+        if (bits == 0)
+            return n;
+        n.graph.nodes[0].inputs.insert(n.graph.nodes[0].inputs.end(), 5, -1);
+        const dims of_scales = has_many ? dims{groups, 1, width} : dims{1};
+        for (int i = 0; i < 2; i++)
+            n.constant<float>(of_scales, floats(has_many ? groups * width : 1, scale));
+        const std::string kind = has_many ? "PER_CHANNEL" : "PER_TENSOR";
+        return n.set("k_quant_type", kind)
+            .set("v_quant_type", kind)
+            .set("kv_cache_bit_width", std::int64_t{bits});
+    };
+    const floats y = node(0, false).run<float>(), keys = node(0, false).run<float>(1);
+    for (const bool has_many : {false, true}) {
+        for (const int bits : {8, 4}) {
+            const floats got = node(bits, has_many).run<float>();
+            for (std::size_t i = 0; i < y.size(); i++)
+                ASSERT_NEAR(got[i], y[i], 2e-6) << bits << " bits, " << i;
+        }
+        const auto bytes = node(8, has_many).run<std::int8_t>(1);
+        const auto pairs = node(4, has_many).run<std::uint8_t>(1);
+        ASSERT_EQ(bytes.size(), keys.size());
+        for (std::size_t i = 0; i < keys.size(); i++) {
+            ASSERT_EQ(static_cast<float>(bytes[i]) * scale, keys[i]) << i;
+            ASSERT_EQ(static_cast<float>((pairs[i / 2] >> (i % 2 * 4) & 15) - 8) * scale, keys[i]) << i;
+        }
+    }
+}
+
 TEST(GroupQueryAttention, RefusesWhatDoesNotFit) {
     const auto refuses = [](one_node n, const std::string &words) {
         const std::string sentence = n.refusal();
@@ -93,7 +154,7 @@ TEST(GroupQueryAttention, RefusesWhatDoesNotFit) {
     refuses(group_query(0, 2, {}).set("kv_num_heads", std::int64_t{3}),
             "'num_heads' and 'kv_num_heads' are 4 and 3, allowed: 1 or more, the first a multiple");
     refuses(group_query(0, 2, {}).set("k_quant_type", std::string("PER_TENSOR")),
-            "'k_quant_type' is PER_TENSOR");
+            "'k_quant_type' and 'v_quant_type' are PER_TENSOR and NONE, allowed: the same");
     refuses(group_query(0, 2, {}).set("sliding_window_cache", std::int64_t{1}), "'sliding_window_cache'");
     refuses(group_query(0, 2, {}).set("local_window_size", std::int64_t{-2}), "-2");
     one_node long_one = group_query(0, 2, {});
