@@ -1,10 +1,12 @@
 // Rows are rounded first, then panels of the weights are multiplied by them. Each instruction set has its own
 // code, with the same bytes: integers are exact, and of floats only columns are side by side in a vector.
 // SPDX-License-Identifier: Apache-2.0
+#include "loops/block_products.hpp"
+
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
-#include "loops/block_products.hpp"
 #include "loops/codes.hpp"
 #include "loops/levels.hpp"
 #include "octet/parallel_loop.hpp"
@@ -12,7 +14,7 @@
 namespace octet::loops {
 namespace {
 
-constexpr dim_t block_size = block_products::block, panel_columns = block_products::panel;
+constexpr dim_t largest_block = 256, largest_narrow_block = 128;
 
 float larger_of(float a, float b) { return a > b ? a : b; }
 
@@ -20,26 +22,43 @@ float larger_of(float a, float b) { return a > b ? a : b; }
 
 /// A panel of the weights and what its columns have; all but `count` and the result are of whole panels.
 struct block_panel {
-    dim_t blocks, count;
+    const block_order *order;
+    dim_t blocks, block_bits; ///< a block has 2^block_bits elements
+    dim_t count, in_fours;    ///< columns that there are, and that ONNX Runtime takes in fours
     const std::uint8_t *codes;
-    const float *scales, *zeros;
-    dim_t next_scales; ///< from the scales and zeros of a block to the next one's
+    const float *scales;
+    const std::uint8_t *zeros;
+    dim_t next_block;  ///< from the scales and zeros of a block to the next one's
     const float *bias; ///< null: none
 };
 
 /// Rounded rows of x, one behind the other, and the first of their results.
 struct block_rows {
     const void *codes;
-    const float *scales, *sums; ///< of each block; the sum is of its elements as they are after rounding
+    dim_t row_codes;
+    const float *scales,
+        *negative_sums; ///< of each block; the sum is of its elements as they are after rounding
+    dim_t blocks;       ///< from the scales of a row to the next one's
     float *y;
     dim_t columns; ///< of y
+    dim_t odd_row; ///< the last one of an odd number, counted from here; another number: not here
 };
 
 struct block_code {
-    std::size_t code_bytes; ///< of a rounded element
+    using multiplication = void (*)(const block_panel &p, block_rows x, dim_t rows);
+    /// Code for weights of so many bits; `multiply` for blocks with 2, 4, 8 and more lanes, or with 2 bits for
+    /// steps of 4 and 8 quads.
+    struct of_bits {
+        std::size_t code_bytes; ///< of a rounded element
+        void (*round_row)(const block_order &o, const float *x, dim_t inner, dim_t block, void *codes,
+                          float *scales, float *negative_sums);
+        multiplication multiply_2, multiply_4, multiply_8;
+    };
+    dim_t width;
     const char *name;
-    void (*round_row)(const float *x, dim_t inner, void *codes, float *scales, float *sums);
-    void (*multiply)(const block_panel &p, block_rows x, dim_t rows);
+    of_bits two, four, eight;
+
+    const of_bits &with(int bits) const { return bits == 2 ? two : bits == 4 ? four : eight; }
 };
 
 namespace {
@@ -50,84 +69,157 @@ namespace blocks {
 #undef OCTET_FORM
 
 } // namespace blocks
+
+/// Four codes as the bytes of an integer.
+std::uint32_t four_codes(const std::uint8_t *codes, dim_t place, int bits) {
+    std::uint32_t v = 0;
+    std::memcpy(&v, codes + place * bits / 2, static_cast<std::size_t>(bits) / 2);
+    if (bits <= 4)
+        v = bits == 4 ? (v | v << 8) & 0x00ff00ff : (v | v << 12) & 0x000f000f;
+    if (bits <= 4)
+        v = bits == 4 ? (v | v << 4) & 0x0f0f0f0f : (v | v << 6) & 0x03030303;
+    return v;
+}
+
+/// Whether all blocks of a column have the same scale and zero point.
+bool has_one_block_in_each_column(const block_weights &w, const block_shape &s) {
+    for (dim_t n = 0; n < s.columns; n++)
+        for (dim_t b = 1; b < s.blocks(); b++)
+            if (std::memcmp(w.scales + n * s.blocks(), w.scales + n * s.blocks() + b, sizeof(float)) != 0 ||
+                zero_point_at(w, s, n, 0) != zero_point_at(w, s, n, b))
+                return false;
+    return true;
+}
+
 } // namespace
+
+bool block_products::has_order(int bits, dim_t block) { return bits != 2 || (block != 16 && block != 256); }
 
 struct block_products::rounded_rows {
     std::uint8_t *codes;
-    float *scales, *sums;
+    float *scales, *negative_sums;
 };
 
-block_products::block_products(dim_t inner, dim_t columns, const std::vector<float> &scales,
-                               const std::vector<float> &zeros)
-    : code_(blocks::code_in_use()), inner_(inner), columns_(columns),
-      next_scales_(static_cast<dim_t>(scales.size()) > columns ? panels() * panel : 0) {
-    const auto padded = [&](const std::vector<float> &values) {
-        std::vector<float> result;
-        for (auto row = values.begin(); row != values.end(); row += columns) {
-            result.insert(result.end(), row, row + columns);
-            result.resize(result.size() + static_cast<std::size_t>(panels() * panel - columns));
+block_products::block_products(const block_shape &s, bool has_odd_rows)
+    : shape_(s), has_odd_rows_(has_odd_rows), order_(s.bits, s.block, s.blocks()),
+      code_(blocks::code_in_use()), panel_(code_->width) {}
+
+void block_products::pack(const block_weights &w) {
+    const dim_t blocks = shape_.blocks();
+    const bool are_alike = order_.all_blocks == blocks && has_one_block_in_each_column(w, shape_);
+    next_block_ = are_alike ? 0 : panel_;
+    panel_scales_ = are_alike ? panel_ : order_.all_blocks * panel_;
+    scales_.assign(static_cast<std::size_t>(panels() * panel_scales_), 0.f);
+    zeros_.assign(scales_.size(), 0);
+    for (dim_t n = 0; n < shape_.columns; n++)
+        for (dim_t b = 0; b < (are_alike ? 1 : blocks); b++) {
+            const auto i = static_cast<std::size_t>(n / panel_ * panel_scales_ + b * panel_ + n % panel_);
+            scales_[i] = w.scales[n * blocks + b];
+            zeros_[i] = zero_point_at(w, shape_, n, b);
         }
-        return result;
-    };
-    scales_ = padded(scales);
-    zeros_ = padded(zeros);
+    pack_codes(w.codes);
 }
 
-void block_products::pack(const std::uint8_t *codes, std::uint8_t flip) {
-    const dim_t panel_bytes = blocks() * block * panel;
+void block_products::pack_codes(const std::uint8_t *codes) {
+    const dim_t in_a_vector = shape_.codes_in_a_byte(), vector_bytes = panel_ * 4;
+    const auto group_quads = static_cast<dim_t>(order_.group_quads.size()),
+               tail_quads = static_cast<dim_t>(order_.tail_quads.size());
+    const dim_t step_quads = group_quads / order_.steps(), groups = order_.groups;
+    const dim_t panel_bytes = order_.quads() / in_a_vector * vector_bytes;
+    const dim_t all_elements = shape_.blocks() * shape_.block;
     codes_.assign(static_cast<std::size_t>(panels() * panel_bytes), 0);
-    for (dim_t n = 0; n < columns_; n += panel) {
-        std::uint8_t *const packed = codes_.data() + n / panel * panel_bytes;
-        const dim_t count = std::min(panel, columns_ - n);
-        for (dim_t k = 0; k < inner_; k++)
-            for (dim_t c = 0; c < count; c++)
-                packed[k / 4 * panel * 4 + c * 4 + k % 4] =
-                    static_cast<std::uint8_t>(codes[k * columns_ + n + c] ^ flip);
-    }
+    parallel_loop(shape_.columns, (1 << 16) / all_elements + 1, [&](dim_t begin, dim_t end) {
+        for (dim_t n = begin; n < end; n++) {
+            const std::uint8_t *const column = codes + n * shape_.column_bytes();
+            std::uint8_t *const packed = codes_.data() + n / panel_ * panel_bytes + n % panel_ * 4;
+            const auto put = [&](const quad &q, dim_t element, dim_t vector, dim_t part) {
+                if (element + q.place * 4 >= all_elements)
+                    return;
+                std::uint32_t four = four_codes(column, element / 4 + q.place, shape_.bits), all = 0;
+                for (int i = q.first; i < q.last; i++)
+                    all |= 0xffu << 8 * i;
+                std::uint8_t *const at = packed + vector * vector_bytes;
+                four = (four & all) << part * shape_.bits;
+                std::memcpy(&all, at, sizeof(all));
+                all |= four;
+                std::memcpy(at, &all, sizeof(all));
+            };
+            for (dim_t g = 0; g < groups; g++)
+                for (dim_t i = 0; i < group_quads; i++) {
+                    const dim_t step = i / step_quads, part = i % step_quads;
+                    const dim_t place = (step / 8 * groups + g) * 8 + step % 8;
+                    put(order_.group_quads[static_cast<std::size_t>(i)], g * order_.group_elements,
+                        (place * step_quads + part) / in_a_vector, part % in_a_vector);
+                }
+            for (dim_t t = 0; t < order_.tails; t++)
+                for (dim_t i = 0; i < tail_quads; i++) {
+                    const dim_t place = groups * group_quads + t * tail_quads + i;
+                    put(order_.tail_quads[static_cast<std::size_t>(i)],
+                        (shape_.blocks() - order_.tails + t) * shape_.block, place / in_a_vector,
+                        place % in_a_vector);
+                }
+        }
+    });
+}
+
+dim_t block_products::row_bytes() const {
+    return order_.quads() * 4 * static_cast<dim_t>(code_->with(shape_.bits).code_bytes);
 }
 
 block_products::rounded_rows block_products::layout(void *bytes, dim_t rows) const {
     auto *const codes = static_cast<std::uint8_t *>(bytes);
-    auto *const scales =
-        reinterpret_cast<float *>(codes + rows * blocks() * block * static_cast<dim_t>(code_->code_bytes));
-    return {codes, scales, scales + rows * blocks()};
+    auto *const scales = reinterpret_cast<float *>(codes + rows * row_bytes());
+    return {codes, scales, scales + rows * order_.all_blocks};
 }
 
 std::size_t block_products::rounded_bytes(dim_t rows) const {
-    return static_cast<std::size_t>(rows * blocks()) *
-           (static_cast<std::size_t>(block) * code_->code_bytes + 2 * sizeof(float));
+    const dim_t blocks = order_.all_blocks;
+    return static_cast<std::size_t>(rows * (row_bytes() + 2 * blocks * static_cast<dim_t>(sizeof(float))));
 }
 
 void block_products::run(const operands &o, dim_t rows) const {
     constexpr dim_t worth_rounding = 1 << 15, worth = 1 << 18; // elements, and products: some 5 us
     constexpr dim_t rows_at_once = 32;                         // stay in the nearest cache with a panel
+    const block_code::of_bits &code = code_->with(shape_.bits);
     const rounded_rows x = layout(o.rounded, rows);
-    const dim_t row_codes = blocks() * block * static_cast<dim_t>(code_->code_bytes);
-    parallel_loop(rows, worth_rounding / inner_ + 1, [&](dim_t begin, dim_t end) {
+    const dim_t inner = shape_.inner, columns = shape_.columns, blocks = order_.all_blocks;
+    parallel_loop(rows, worth_rounding / inner + 1, [&](dim_t begin, dim_t end) {
         for (dim_t r = begin; r < end; r++)
-            code_->round_row(o.x + r * inner_, inner_, x.codes + r * row_codes, x.scales + r * blocks(),
-                             x.sums + r * blocks());
+            code.round_row(order_, o.x + r * inner, inner, shape_.block, x.codes + r * row_bytes(),
+                           x.scales + r * blocks, x.negative_sums + r * blocks);
     });
+    const auto multiply = shape_.bits == 2     ? (shape_.block == 128 ? code.multiply_8 : code.multiply_4)
+                          : shape_.block == 16 ? code.multiply_2
+                          : shape_.block == 32 ? code.multiply_4
+                                               : code.multiply_8;
+    dim_t block_bits = 0;
+    while (dim_t{1} << block_bits < shape_.block)
+        block_bits++;
+    const dim_t panel_bytes = static_cast<dim_t>(codes_.size()) / std::max<dim_t>(panels(), 1);
     const dim_t parts = (rows + rows_at_once - 1) / rows_at_once;
-    const dim_t products = std::min(rows, rows_at_once) * inner_ * panel;
+    const dim_t products = std::min(rows, rows_at_once) * inner * panel_;
     parallel_loop(panels() * parts, worth / products + 1, [&](dim_t begin, dim_t end) {
         for (dim_t i = begin; i < end; i++) {
-            const dim_t n = i / parts * panel, r = i % parts * rows_at_once;
-            const dim_t count = std::min(panel, columns_ - n);
-            float bias[panel] = {};
+            const dim_t panel = i / parts, n = panel * panel_, r = i % parts * rows_at_once;
+            const dim_t count = std::min(panel_, columns - n);
+            float bias[16] = {};
             if (o.bias)
                 std::copy_n(o.bias + n, count, bias);
-            const block_panel p{blocks(),
+            const block_panel p{&order_,
+                                shape_.blocks(),
+                                block_bits,
                                 count,
-                                codes_.data() + n * blocks() * block,
-                                scales_.data() + n,
-                                zeros_.data() + n,
-                                next_scales_,
+                                std::clamp<dim_t>(columns / 4 * 4 - n, 0, count),
+                                codes_.data() + panel * panel_bytes,
+                                scales_.data() + panel * panel_scales_,
+                                zeros_.data() + panel * panel_scales_,
+                                next_block_,
                                 o.bias ? bias : nullptr};
-            code_->multiply(p,
-                            {x.codes + r * row_codes, x.scales + r * blocks(), x.sums + r * blocks(),
-                             o.y + r * columns_ + n, columns_},
-                            std::min(rows_at_once, rows - r));
+            multiply(p,
+                     {x.codes + r * row_bytes(), row_bytes() / static_cast<dim_t>(code.code_bytes),
+                      x.scales + r * blocks, x.negative_sums + r * blocks, blocks, o.y + r * columns + n,
+                      columns, has_odd_rows_ && rows % 2 == 1 ? rows - 1 - r : -1},
+                     std::min(rows_at_once, rows - r));
         }
     });
 }

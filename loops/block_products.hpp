@@ -6,26 +6,26 @@
 
 #include <vector>
 
-#include "octet/types.hpp"
+#include "loops/block_order.hpp"
+#include "loops/block_weights.hpp"
 
 namespace octet::loops {
 
 struct block_code;
 
-/// y = x W: x {rows, inner} floats, W {inner, columns} codes with a scale and an offset for each column, or for each
-/// in every block of rows.
+/// y = x W: x {rows, inner} floats, W codes with a scale and a zero point for each block.
 class block_products {
 public:
-    static constexpr dim_t block = 32; ///< elements of a row of x that have one scale
-    static constexpr dim_t panel = 16; ///< columns that are computed together
+    /// Whether there is an order for blocks of this size: none for 2 bits in blocks of 16 and 256.
+    static bool has_order(int bits, dim_t block);
+    /// Whether the last row of an odd number has an order of its own.
+    static bool depends_on_row(int bits, dim_t block) {
+        return block_order(bits, block, 1).sum == lane_sum::in_order_if_odd_row;
+    }
 
-    /// `scales` and `zeros` have a number for each column or, if there are so many, for each column in each
-    /// block: y = Σ scale·(codes of x)·W + zero·(sum of x).
-    block_products(dim_t inner, dim_t columns, const std::vector<float> &scales,
-                   const std::vector<float> &zeros);
-
-    /// Takes W, row-major; its bytes plus `flip`, which is 128 for s8 and 0 for u8, are the u8 codes.
-    void pack(const std::uint8_t *codes, std::uint8_t flip);
+    /// `has_odd_rows`: the last row of an odd number has ONNX Runtime's order for it, else that of the others.
+    block_products(const block_shape &s, bool has_odd_rows);
+    void pack(const block_weights &w);
 
     struct operands {
         const float *x;
@@ -43,15 +43,20 @@ private:
     struct rounded_rows;
 
     rounded_rows layout(void *bytes, dim_t rows) const;
-    dim_t blocks() const { return (inner_ + block - 1) / block; }
-    dim_t panels() const { return (columns_ + panel - 1) / panel; }
+    void pack_codes(const std::uint8_t *codes);
+    dim_t panels() const { return (shape_.columns + panel_ - 1) / panel_; }
+    dim_t row_bytes() const; ///< of the codes of a rounded row
 
+    block_shape shape_;
+    bool has_odd_rows_;
+    block_order order_;
     const block_code *code_;
-    dim_t inner_, columns_;
-    dim_t next_scales_;                 ///< from those of a block to the next one's; 0: all have the same
-    std::vector<float> scales_, zeros_; ///< of whole panels
-    std::vector<std::uint8_t>
-        codes_; ///< [panel][k / 4][column][k % 4], with zeros to whole blocks and panels
+    dim_t panel_;                     ///< columns that are computed together, as many as a vector has lanes
+    dim_t next_block_ = 0;            ///< from the scales of a block to the next one's; 0: all have the same
+    dim_t panel_scales_ = 0;          ///< from the scales of a panel to the next one's
+    std::vector<float> scales_;       ///< [panel][block][column]
+    std::vector<std::uint8_t> zeros_; ///< zero points, likewise
+    std::vector<std::uint8_t> codes_; ///< [panel], then as block_order.hpp says
 };
 
 } // namespace octet::loops

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Vectors of floats with what products of 8-bit codes need besides: floats that are rounded to codes, and sums of four
-// products of u8 weights and codes in each lane. A file that uses them as `vec` is compiled once for each instruction
-// set by forms_of_codes.inl.
+// Vectors of floats with what products of codes need besides: floats that are rounded to codes, and sums of four
+// products of u8 weights and codes in each lane. A file that uses them as `vec`, and as `narrow` for weights of four bits
+// or fewer, is compiled once for each instruction set by forms_of_codes.inl.
 
 #include <cmath>
 #include <cstdint>
@@ -29,11 +29,23 @@ struct avx512_codes : avx512_floats {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm512_cvtepi32_epi8(rounded));
         return _mm512_srai_epi32(_mm512_slli_epi32(rounded, 24), 24);
     }
-    OCTET_INLINE weights load_weights(const std::uint8_t *w) { return _mm512_loadu_si512(w); }
-    OCTET_INLINE integers add_products(integers sum, weights w, const code *x) {
-        std::int32_t four;
-        std::memcpy(&four, x, sizeof(four));
-        return _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(four));
+    /// Four neighbours of each column: bits i * `bits` on of the bytes at w.
+    template <int bits, int i> OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+        const __m512i v = _mm512_loadu_si512(w);
+        return bits == 8
+                   ? v
+                   : _mm512_and_si512(_mm512_srli_epi16(v, i * bits), _mm512_set1_epi8((1 << bits) - 1));
+    }
+    OCTET_INLINE __m512i four(const code *x) {
+        std::int32_t codes;
+        std::memcpy(&codes, x, sizeof(codes));
+        return _mm512_set1_epi32(codes);
+    }
+    OCTET_INLINE integers products(weights w, const code *x) {
+        return _mm512_dpbusd_epi32(no_integers(), w, four(x));
+    }
+    OCTET_INLINE integers products(weights w0, const code *x0, weights w1, const code *x1) {
+        return _mm512_dpbusd_epi32(products(w0, x0), w1, four(x1));
     }
 };
 #undef OCTET_INLINE
@@ -65,25 +77,28 @@ struct avx2_codes : avx2_floats {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(codes), _mm256_castsi256_si128(fours));
         return signs;
     }
-    OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+    template <int bits, int> OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+        static_assert(bits == 8);
         const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
         return {_mm256_and_si256(v, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(v, 8)};
     }
-    OCTET_INLINE integers add_products(integers sum, const weights &w, const code *x) {
+    OCTET_INLINE integers products(const weights &w, const code *x) {
         std::int32_t even, odd;
         std::memcpy(&even, x, sizeof(even));
         std::memcpy(&odd, x + 2, sizeof(odd));
-        return add(sum, add(_mm256_madd_epi16(w.even, _mm256_set1_epi32(even)),
-                            _mm256_madd_epi16(w.odd, _mm256_set1_epi32(odd))));
+        return add(_mm256_madd_epi16(w.even, _mm256_set1_epi32(even)),
+                   _mm256_madd_epi16(w.odd, _mm256_set1_epi32(odd)));
+    }
+    OCTET_INLINE integers products(const weights &w0, const code *x0, const weights &w1, const code *x1) {
+        return add(products(w0, x0), products(w1, x1));
     }
 };
-#undef OCTET_INLINE
 
-#define OCTET_INLINE __attribute__((target("avx2,fma,avxvnni"), always_inline)) static inline
-struct avx_vnni_codes : avx2_codes {
+/// For weights of four bits and fewer, of which sums of four products fit 16 bits.
+struct avx2_narrow_codes : avx2_codes {
     using weights = __m256i;
     using code = std::int8_t;
-    static constexpr const char *name = "AVX-VNNI";
+    /// Writes the low bytes of what v rounds to, 0 of what no integer is; returns the codes.
     OCTET_INLINE integers put_codes(reg v, code *codes) {
         const __m256i rounded = _mm256_cvtps_epi32(v);
         const __m256i low_bytes =
@@ -93,13 +108,36 @@ struct avx_vnni_codes : avx2_codes {
             _mm_unpacklo_epi32(_mm256_castsi256_si128(low_bytes), _mm256_extracti128_si256(low_bytes, 1)));
         return _mm256_srai_epi32(_mm256_slli_epi32(rounded, 24), 24);
     }
-    OCTET_INLINE weights load_weights(const std::uint8_t *w) {
-        return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
+    template <int bits, int i> OCTET_INLINE weights load_weights(const std::uint8_t *w) {
+        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
+        return bits == 8
+                   ? v
+                   : _mm256_and_si256(_mm256_srli_epi16(v, i * bits), _mm256_set1_epi8((1 << bits) - 1));
     }
-    OCTET_INLINE integers add_products(integers sum, weights w, const code *x) {
-        std::int32_t four;
-        std::memcpy(&four, x, sizeof(four));
-        return _mm256_dpbusd_avx_epi32(sum, w, _mm256_set1_epi32(four));
+    OCTET_INLINE __m256i four(const code *x) {
+        std::int32_t codes;
+        std::memcpy(&codes, x, sizeof(codes));
+        return _mm256_set1_epi32(codes);
+    }
+    OCTET_INLINE integers sum_of_two(__m256i v) { return _mm256_madd_epi16(v, _mm256_set1_epi16(1)); }
+    OCTET_INLINE integers products(weights w, const code *x) {
+        return sum_of_two(_mm256_maddubs_epi16(w, four(x)));
+    }
+    OCTET_INLINE integers products(weights w0, const code *x0, weights w1, const code *x1) {
+        return sum_of_two(
+            _mm256_add_epi16(_mm256_maddubs_epi16(w0, four(x0)), _mm256_maddubs_epi16(w1, four(x1))));
+    }
+};
+#undef OCTET_INLINE
+
+#define OCTET_INLINE __attribute__((target("avx2,fma,avxvnni"), always_inline)) static inline
+struct avx_vnni_codes : avx2_narrow_codes {
+    static constexpr const char *name = "AVX-VNNI";
+    OCTET_INLINE integers products(weights w, const code *x) {
+        return _mm256_dpbusd_avx_epi32(no_integers(), w, four(x));
+    }
+    OCTET_INLINE integers products(weights w0, const code *x0, weights w1, const code *x1) {
+        return _mm256_dpbusd_avx_epi32(products(w0, x0), w1, four(x1));
     }
 };
 #undef OCTET_INLINE
@@ -108,7 +146,9 @@ struct avx_vnni_codes : avx2_codes {
 struct single_codes : single_floats {
     using single_floats::add;
     using integers = std::int32_t;
-    using weights = const std::uint8_t *;
+    struct weights {
+        std::int32_t of[4];
+    };
     using code = std::int8_t;
     static constexpr const char *name = "no vectors";
     static reg to_floats(integers v) { return static_cast<float>(v); }
@@ -120,11 +160,15 @@ struct single_codes : single_floats {
         *codes = static_cast<code>(std::fabs(v) < beyond ? static_cast<std::int32_t>(std::nearbyint(v)) : 0);
         return *codes;
     }
-    static weights load_weights(const std::uint8_t *w) { return w; }
-    static integers add_products(integers sum, weights w, const code *x) {
-        for (int i = 0; i < 4; i++)
-            sum += w[i] * x[i];
-        return sum;
+    template <int bits, int i> static weights load_weights(const std::uint8_t *w) {
+        const auto code_of = [](std::uint8_t byte) { return byte >> i * bits & ((1 << bits) - 1); };
+        return {{code_of(w[0]), code_of(w[1]), code_of(w[2]), code_of(w[3])}};
+    }
+    static integers products(const weights &w, const code *x) {
+        return w.of[0] * x[0] + w.of[1] * x[1] + w.of[2] * x[2] + w.of[3] * x[3];
+    }
+    static integers products(const weights &w0, const code *x0, const weights &w1, const code *x1) {
+        return products(w0, x0) + products(w1, x1);
     }
 };
 

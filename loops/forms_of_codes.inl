@@ -5,6 +5,7 @@
 namespace without_vectors {
 #define OCTET_TARGET
 using vec = single_codes;
+using narrow = single_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace without_vectors
@@ -12,6 +13,7 @@ using vec = single_codes;
 namespace with_avx2 {
 #define OCTET_TARGET __attribute__((target("avx2,fma")))
 using vec = avx2_codes;
+using narrow = avx2_narrow_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx2
@@ -19,6 +21,7 @@ using vec = avx2_codes;
 namespace with_avx_vnni {
 #define OCTET_TARGET __attribute__((target("avx2,fma,avxvnni")))
 using vec = avx_vnni_codes;
+using narrow = avx_vnni_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx_vnni
@@ -26,6 +29,7 @@ using vec = avx_vnni_codes;
 namespace with_avx512_vnni {
 #define OCTET_TARGET __attribute__((target("avx512f,avx512bw,avx512vnni")))
 using vec = avx512_codes;
+using narrow = avx512_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx512_vnni

@@ -15,6 +15,7 @@
 #endif
 
 #include <cmath>
+#include <cstdint>
 
 #include "octet/types.hpp"
 
@@ -30,6 +31,16 @@ struct avx512_floats {
     OCTET_INLINE reg load(const float *x) { return _mm512_loadu_ps(x); }
     OCTET_INLINE void store(float *y, reg v) { _mm512_storeu_ps(y, v); }
     OCTET_INLINE reg all(float x) { return _mm512_set1_ps(x); }
+    using bytes = __m512i; ///< u8, each in the lane of a float
+    OCTET_INLINE bytes load_bytes(const std::uint8_t *x) {
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x)));
+    }
+    /// Bits i * `bits` on of each byte as floats.
+    template <int bits, int i> OCTET_INLINE reg part_of(bytes v) {
+        return _mm512_cvtepi32_ps(
+            bits == 8 ? v
+                      : _mm512_and_si512(_mm512_srli_epi32(v, i * bits), _mm512_set1_epi32((1 << bits) - 1)));
+    }
     OCTET_INLINE reg add(reg a, reg b) { return _mm512_add_ps(a, b); }
     OCTET_INLINE reg sub(reg a, reg b) { return _mm512_sub_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm512_mul_ps(a, b); }
@@ -64,6 +75,15 @@ struct avx2_floats {
     OCTET_INLINE reg load(const float *x) { return _mm256_loadu_ps(x); }
     OCTET_INLINE void store(float *y, reg v) { _mm256_storeu_ps(y, v); }
     OCTET_INLINE reg all(float x) { return _mm256_set1_ps(x); }
+    using bytes = __m256i;
+    OCTET_INLINE bytes load_bytes(const std::uint8_t *x) {
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(x)));
+    }
+    template <int bits, int i> OCTET_INLINE reg part_of(bytes v) {
+        return _mm256_cvtepi32_ps(
+            bits == 8 ? v
+                      : _mm256_and_si256(_mm256_srli_epi32(v, i * bits), _mm256_set1_epi32((1 << bits) - 1)));
+    }
     OCTET_INLINE reg add(reg a, reg b) { return _mm256_add_ps(a, b); }
     OCTET_INLINE reg sub(reg a, reg b) { return _mm256_sub_ps(a, b); }
     OCTET_INLINE reg mul(reg a, reg b) { return _mm256_mul_ps(a, b); }
@@ -103,6 +123,11 @@ struct single_floats {
     static reg load(const float *x) { return *x; }
     static void store(float *y, reg v) { *y = v; }
     static reg all(float x) { return x; }
+    using bytes = int;
+    static bytes load_bytes(const std::uint8_t *x) { return *x; }
+    template <int bits, int i> static reg part_of(bytes v) {
+        return static_cast<float>(v >> i * bits & ((1 << bits) - 1));
+    }
     static reg add(reg a, reg b) { return a + b; }
     static reg sub(reg a, reg b) { return a - b; }
     static reg mul(reg a, reg b) { return a * b; }

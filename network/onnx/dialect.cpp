@@ -34,6 +34,7 @@ const operator_table &onnx_operators() {
         onnx_float_row_extremes_operators,
         onnx_float_rows_operators,
         onnx_float_sums_operators,
+        onnx_gather_blocks_operators,
         onnx_gather_scatter_nd_operators,
         onnx_gather_slice_concat_operators,
         onnx_group_query_attention_operators,

@@ -23,12 +23,7 @@ public:
 
     void run(const stream &, const run_memory &m) const override {
         const auto *index = m.at<std::int32_t>(indices_);
-        const std::int64_t wrong = loops::first_of(
-            count_, 1, [&](std::int64_t i) { return index[i] < -size_ || index[i] >= size_; });
-        if (wrong < count_)
-            throw error(status::invalid_arguments,
-                        "index " + std::to_string(wrong) + " is " + std::to_string(index[wrong]) +
-                            ", allowed: " + std::to_string(-size_) + " to " + std::to_string(size_ - 1));
+        check_indices(index, count_, size_);
         const auto *data = m.at<std::uint8_t>(data_);
         auto *y = m.at<std::uint8_t>(dst_);
         const auto work = static_cast<std::int64_t>(block_ / sizeof(float)) + 4;
@@ -157,6 +152,15 @@ std::unique_ptr<step> make_split(const lowering &l, std::size_t input, std::size
         begin[axis] += part[axis];
     }
     return result;
+}
+
+void check_indices(const std::int32_t *index, dim_t count, dim_t size) {
+    const dim_t wrong =
+        loops::first_of(count, 1, [&](dim_t i) { return index[i] < -size || index[i] >= size; });
+    if (wrong < count)
+        throw error(status::invalid_arguments,
+                    "index " + std::to_string(wrong) + " is " + std::to_string(index[wrong]) +
+                        ", allowed: " + std::to_string(-size) + " to " + std::to_string(size - 1));
 }
 
 std::unique_ptr<step> make_gather(const lowering &l, std::size_t axis) {

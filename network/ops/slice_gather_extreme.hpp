@@ -18,6 +18,9 @@ std::unique_ptr<step> make_split(const lowering &l, std::size_t input, std::size
 /// Blocks of input 0 along an axis, in the order of the indices in input 1.
 std::unique_ptr<step> make_gather(const lowering &l, std::size_t axis);
 
+/// Throws if one of `count` indices is none of a dimension of that size, from its end if it is negative.
+void check_indices(const std::int32_t *index, dim_t count, dim_t size);
+
 /// Input 0 under the dimensions of the output, to which it broadcasts.
 std::unique_ptr<step> make_expand(const lowering &l);
 

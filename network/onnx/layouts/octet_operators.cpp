@@ -321,7 +321,8 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 
 void note_single_rows(graph &g) {
     for (node &n : g.nodes)
-        if (is_matrix_product(g, n) && input_of(n, 1) && !is_packed_ahead(n, tensor_at(g, input_of(n, 1))))
+        if (n.op == "MatMulNBits" ||
+            (is_matrix_product(g, n) && input_of(n, 1) && !is_packed_ahead(n, tensor_at(g, input_of(n, 1)))))
             set_mark(n, &node_marks::sums_rows_alone, true);
 }
 

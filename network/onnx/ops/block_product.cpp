@@ -1,112 +1,301 @@
-// Floats times a constant matrix of codes as ONNX Runtime computes MatMulNBits at accuracy level 4 with 8
-// bits: each row of the source is rounded to s8 in blocks of 32, blocks are multiplied in integers
-// (`block_products`). The order in which their scaled sums are added up was found by experiment; it is that
-// of AVX512-VNNI.
+// MatMulNBits: floats times a matrix of codes of 2, 4 or 8 bits in blocks, in the orders of ONNX Runtime with
+// AVX512-VNNI. Which of three it takes depends on what the file has: rows are rounded to codes as well
+// (`block_products`), or the matrix is dequantized, in the order of one that is packed ahead or not
+// (`dequantized_products`). What ONNX Runtime computes wrongly is refused.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "loops/block_products.hpp"
+#include "loops/dequantized_products.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 namespace {
 
-constexpr dim_t block = loops::block_products::block;
+constexpr std::size_t codes_input = 1, scales_input = 2, zero_points_input = 3, blocks_input = 4,
+                      bias_input = 5;
 
-std::vector<std::int32_t> zero_points(const lowering &l) {
-    constexpr std::size_t i = 3;
-    if (!l.has_input(i) || l.input(i).dims.size() < 2)
-        return constant_zero_points(l, i);
-    const auto widened = [](const auto &codes) {
-        return std::vector<std::int32_t>(codes.begin(), codes.end());
-    };
-    const tensor &t = l.input(i, {data_type::u8, data_type::s8});
-    return t.type == data_type::u8 ? widened(values_of<std::uint8_t>(t)) : widened(values_of<std::int8_t>(t));
+enum class block_arithmetic { codes, packed, unpacked };
+
+/// The arithmetic that ONNX Runtime takes. Weights that are no constants, blocks by index and zero points of floats let
+/// it dequantize the weights in each run.
+block_arithmetic arithmetic_of(bool is_constant, bool is_dequantized, std::int64_t level,
+                               const loops::block_shape &s) {
+    if (!is_constant || is_dequantized)
+        return block_arithmetic::unpacked;
+    if (level == 4)
+        return loops::block_products::has_order(s.bits, s.block) ? block_arithmetic::codes
+                                                                 : block_arithmetic::unpacked;
+    return s.bits == 4 ? block_arithmetic::packed : block_arithmetic::unpacked;
 }
 
-/// How codes of a type become u8, by bits and as numbers.
-constexpr std::uint8_t offset_of(data_type type) { return type == data_type::s8 ? 128 : 0; }
+/// A node whose operands have been checked.
+struct block_product_node {
+    loops::block_shape shape;
+    block_arithmetic arithmetic;
+    dim_t rows;
+    bool has_single_rows; ///< ONNX Runtime's orders for one row, and for the last of an odd number
+    bool has_float_zero_points;
+    std::vector<std::int32_t> blocks_of; ///< of each element of the reduction; empty: neighbours
+};
 
-loops::block_products products_of(const lowering &l) {
-    const tensor &w = l.input(1);
-    const dim_t rows_of_scales = l.has_attribute("block_size") ? (w.dims[0] + block - 1) / block : 1;
-    const auto count = static_cast<std::size_t>(rows_of_scales * w.dims[1]);
-    std::vector<float> scales = values_of<float>(l.input(2)), zeros;
-    std::vector<std::int32_t> points = zero_points(l);
-    scales.resize(count, scales[0]);
-    points.resize(count, points[0]);
-    for (std::size_t n = 0; n < count; n++)
-        zeros.push_back(-(scales[n] * static_cast<float>(points[n] + offset_of(w.type))));
-    return {w.dims[0], w.dims[1], scales, zeros};
+std::int64_t size_attribute(const lowering &l, const char *name) {
+    const std::int64_t size = l.integer(name);
+    if (size < 1 || size > max_size)
+        refuse("attribute '" + std::string(name) + "' is " + std::to_string(size) +
+               ", allowed are 1 to 2^31 - 1");
+    return size;
 }
 
-class block_product final : public loop_step {
+loops::block_shape read_shape(const lowering &l) {
+    const std::int64_t bits = l.integer("bits", 4), block = l.integer("block_size");
+    if (bits != 2 && bits != 4 && bits != 8)
+        refuse("attribute 'bits' is " + std::to_string(bits) + ", allowed are 2, 4, 8");
+    if (block < 16 || block > 256 || (block & (block - 1)) != 0)
+        refuse("attribute 'block_size' is " + std::to_string(block) + ", allowed are 16, 32, 64, 128, 256");
+    if (const std::int64_t form = l.integer("weight_prepacked", 0); form != 0)
+        refuse_as_unimplemented("attribute 'weight_prepacked' is " + std::to_string(form) + ", allowed is 0");
+    return {size_attribute(l, "K"), size_attribute(l, "N"), block, static_cast<int>(bits)};
+}
+
+void need_dims(const lowering &l, std::size_t i, const memory::dims &expected) {
+    if (!l.has_input(i))
+        return;
+    const memory::dims &given = l.input(i).dims;
+    if (given != expected && (i == codes_input || given != memory::dims{element_count(expected)}))
+        refuse("input " + std::to_string(i) + " has dimensions " + to_text(given) + ", allowed are " +
+               to_text(expected) + (i == codes_input || expected.size() < 2 ? "" : ", or all in one"));
+}
+
+bool is_computed(const lowering &l, std::size_t i) { return l.has_input(i) && !l.input(i).is_constant; }
+
+/// The constant input that names a block for each element of the reduction.
+std::vector<std::int32_t> read_blocks(const lowering &l, const loops::block_shape &s) {
+    if (!l.has_input(blocks_input))
+        return {};
+    const tensor &t = l.input(blocks_input, {data_type::s32});
+    const dim_t padded = s.blocks() * s.block;
+    if (t.dims != memory::dims{s.inner} && t.dims != memory::dims{padded})
+        refuse("input 4 (g_idx) has dimensions " + to_text(t.dims) + ", allowed are " +
+               std::to_string(s.inner) + " or " + std::to_string(padded) + " elements");
+    if (s.bits != 4)
+        refuse_as_unimplemented("input 4 (g_idx) is given with " + std::to_string(s.bits) +
+                                " bits, allowed are 4: ONNX Runtime reads others beyond their end");
+    if (l.has_input(zero_points_input) && l.input(zero_points_input).type == data_type::u8)
+        refuse_as_unimplemented("input 4 (g_idx) is given with zero points of UINT8, which ONNX Runtime "
+                                "ignores; allowed are none, or floats");
+    if (!t.is_constant)
+        refuse_as_unimplemented("input 4 (g_idx) is computed, allowed is a constant");
+    std::vector<std::int32_t> blocks = values_of<std::int32_t>(t);
+    for (const std::int32_t b : blocks)
+        if (b < 0 || b >= s.blocks())
+            refuse("input 4 (g_idx) has " + std::to_string(b) + ", allowed are 0 to " +
+                   std::to_string(s.blocks() - 1));
+    blocks.resize(static_cast<std::size_t>(s.inner));
+    return blocks;
+}
+
+block_product_node read_node(const lowering &l) {
+    const loops::block_shape s = read_shape(l);
+    const tensor &x = l.input(0, {data_type::f32});
+    l.output({data_type::f32});
+    if (x.dims.empty() || x.dims.back() != s.inner)
+        refuse("input 0 has dimensions " + to_text(x.dims) + ", of which the last is not K, " +
+               std::to_string(s.inner));
+    l.input(codes_input, {data_type::u8});
+    l.input(scales_input, {data_type::f32});
+    need_dims(l, codes_input, {s.columns, s.blocks(), s.block * s.bits / 8});
+    need_dims(l, scales_input, {s.columns, s.blocks()});
+    need_dims(l, bias_input, {s.columns});
+    if (l.has_input(bias_input))
+        l.input(bias_input, {data_type::f32});
+    const bool has_float_zero_points =
+        l.has_input(zero_points_input) &&
+        l.input(zero_points_input, {data_type::u8, data_type::f32}).type == data_type::f32;
+    need_dims(l, zero_points_input, {s.columns, has_float_zero_points ? s.blocks() : s.zero_point_bytes()});
+    if (has_float_zero_points && s.bits == 8)
+        refuse("input 3 (zero_points) has floats with 8 bits, allowed are those of UINT8");
+    std::vector<std::int32_t> blocks_of = read_blocks(l, s);
+    const block_arithmetic arithmetic =
+        arithmetic_of(!is_computed(l, codes_input), has_float_zero_points || !blocks_of.empty(),
+                      l.integer("accuracy_level", 0), s);
+    if (arithmetic == block_arithmetic::codes)
+        for (const std::size_t i : {scales_input, zero_points_input})
+            if (is_computed(l, i))
+                refuse_as_unimplemented(
+                    "input " + std::to_string(i) +
+                    " is computed, allowed is a constant at accuracy level 4: ONNX Runtime "
+                    "does not read it");
+    return {s,
+            arithmetic,
+            element_count(x.dims) / s.inner,
+            l.marks().sums_rows_alone,
+            has_float_zero_points,
+            std::move(blocks_of)};
+}
+
+/// Constant weights, until they are packed.
+struct constant_weights {
+    explicit constant_weights(const lowering &l)
+        : codes(l.input(codes_input).data), scales(values_of<float>(l.input(scales_input))) {
+        if (!l.has_input(zero_points_input))
+            return;
+        const tensor &t = l.input(zero_points_input);
+        if (t.type == data_type::f32)
+            float_zero_points = values_of<float>(t);
+        else
+            zero_points = t.data;
+    }
+    loops::block_weights view() const { return {codes.data(), scales.data(), zero_points.data()}; }
+
+    shared_bytes codes, zero_points;
+    std::vector<float> scales, float_zero_points;
+};
+
+/// What both steps have.
+class block_product : public loop_step {
 public:
-    explicit block_product(const lowering &l)
-        : products_(products_of(l)), codes_(l.input(1).data), flip_(offset_of(l.input(1).type)),
-          columns_(l.input(1).dims[1]), rows_(element_count(l.output().dims) / columns_),
-          src_(l.input_buffer(0)),
-          rounded_(l.scratch(memory::desc({static_cast<dim_t>(products_.rounded_bytes(rows_))}, data_type::u8,
-                                          format_tag::a))),
-          dst_(l.output_buffer()), has_bias_(l.has_input(bias_input)) {
-        if (has_bias_)
+    block_product(const lowering &l, const block_product_node &n)
+        : rows_(n.rows), columns_(n.shape.columns), src_(l.input_buffer(0)), dst_(l.output_buffer()) {
+        if (l.has_input(bias_input))
             bias_ = l.input_buffer(bias_input);
     }
 
+protected:
+    const float *bias(const run_memory &m) const { return bias_ ? m.at<float>(*bias_) : nullptr; }
+    std::string size_text() const {
+        return std::to_string(rows_) + " rows and " + std::to_string(columns_) + " columns";
+    }
+
+    dim_t rows_, columns_;
+    buffer src_, dst_;
+    std::optional<buffer> bias_;
+};
+
+class product_of_codes final : public block_product {
+public:
+    product_of_codes(const lowering &l, const block_product_node &n)
+        : block_product(l, n), block_(n.shape.block), products_(n.shape, n.has_single_rows), weights_(l),
+          rounded_(l.scratch(memory::desc({static_cast<dim_t>(products_.rounded_bytes(rows_))}, data_type::u8,
+                                          format_tag::a))) {}
+
     void make_primitives() override {
-        products_.pack(codes_.data(), flip_);
-        codes_ = {};
+        products_.pack(weights_->view());
+        weights_.reset();
     }
     void run(const stream &, const run_memory &m) const override {
-        products_.run({m.at<float>(src_), has_bias_ ? m.at<float>(bias_) : nullptr, m.at<float>(dst_),
-                       m.at<std::uint8_t>(rounded_)},
-                      rows_);
+        products_.run({m.at<float>(src_), bias(m), m.at<float>(dst_), m.at<std::uint8_t>(rounded_)}, rows_);
     }
     std::string explain() const override {
-        return "a loop with " + std::string(products_.instructions()) + " over " + std::to_string(rows_) +
-               " rows, rounded in blocks of 32, and " + std::to_string(columns_) + " columns";
+        return "a loop with " + std::string(products_.instructions()) + ", rounded in blocks of " +
+               std::to_string(block_) + ", over " + size_text();
     }
 
 private:
-    static constexpr std::size_t bias_input = 4;
-
+    dim_t block_;
     loops::block_products products_;
-    shared_bytes codes_;
-    std::uint8_t flip_;
-    dim_t columns_, rows_;
-    buffer src_, rounded_, dst_, bias_;
-    bool has_bias_;
+    std::optional<constant_weights> weights_; ///< until they are packed
+    buffer rounded_;
 };
 
-std::unique_ptr<step> lower_matmul_of_blocks(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &w = l.input(1, {data_type::u8, data_type::s8});
-    l.output({data_type::f32});
-    if (x.dims.empty() || w.dims.size() != 2 || x.dims.back() != w.dims[0] || element_count(w.dims) == 0)
-        refuse("input " + to_text(x.dims) + " and codes " + to_text(w.dims) + " are no matrix product");
-    for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}})
-        if (l.has_input(i) && !l.input(i).is_constant)
-            refuse("input " + std::to_string(i) + " is no constant");
-    const std::int64_t size = l.integer("block_size", block);
-    if (size != block)
-        refuse_as_unimplemented("its weights have scales for blocks of " + std::to_string(size) +
-                                " rows, allowed are blocks of " + std::to_string(block));
-    const dim_t blocks = l.has_attribute("block_size") ? (w.dims[0] + block - 1) / block : 1;
-    for (const std::size_t i : {std::size_t{2}, std::size_t{3}, std::size_t{4}})
-        if (l.has_input(i)) {
-            const dim_t count = element_count(l.input(i).dims), expected = w.dims[1] * (i == 4 ? 1 : blocks);
-            if (count != expected && (count != 1 || i == 4 || blocks > 1))
-                refuse("input " + std::to_string(i) + " has " + std::to_string(count) +
-                       " values, allowed is one for each of " + std::to_string(w.dims[1]) + " columns" +
-                       (blocks > 1 ? " and blocks of rows" : ""));
+class product_of_dequantized final : public block_product {
+public:
+    product_of_dequantized(const lowering &l, const block_product_node &n)
+        : block_product(l, n), is_packed_ahead_(n.arithmetic == block_arithmetic::packed),
+          has_float_zero_points_(n.has_float_zero_points),
+          products_(n.shape,
+                    is_packed_ahead_ ? loops::dequantized_order::packed : loops::dequantized_order::unpacked,
+                    n.has_float_zero_points || !n.blocks_of.empty() ? loops::dequantization::of_codes
+                                                                    : loops::dequantization::of_differences,
+                    n.has_single_rows, n.blocks_of) {
+        if (!is_computed(l, codes_input) && !is_computed(l, scales_input) &&
+            !is_computed(l, zero_points_input)) {
+            weights_.emplace(l);
+            return;
         }
-    return std::make_unique<block_product>(l);
+        codes_ = l.input_buffer(codes_input);
+        scales_ = l.input_buffer(scales_input);
+        if (l.has_input(zero_points_input))
+            zero_points_ = l.input_buffer(zero_points_input);
+        scratch_ = l.scratch(
+            memory::desc({static_cast<dim_t>(products_.packed_bytes())}, data_type::u8, format_tag::a));
+    }
+
+    void make_primitives() override {
+        if (!weights_)
+            return;
+        packed_.resize(products_.packed_bytes() / sizeof(float));
+        products_.pack(weights_->view(),
+                       has_float_zero_points_ ? weights_->float_zero_points.data() : nullptr, packed_.data());
+        weights_.reset();
+    }
+    void run(const stream &, const run_memory &m) const override {
+        const void *packed = packed_.data();
+        if (codes_) {
+            const auto zero_points = [&](auto type, bool is_wanted) -> const decltype(type) * {
+                return zero_points_ && is_wanted ? m.at<decltype(type)>(*zero_points_) : nullptr;
+            };
+            const loops::block_weights w{m.at<std::uint8_t>(*codes_), m.at<float>(*scales_),
+                                         zero_points(std::uint8_t(), !has_float_zero_points_)};
+            products_.pack(w, zero_points(float(), has_float_zero_points_), m.at<std::uint8_t>(*scratch_));
+            packed = m.at<std::uint8_t>(*scratch_);
+        }
+        products_.run({m.at<float>(src_), bias(m), m.at<float>(dst_), packed}, rows_);
+    }
+    std::string explain() const override {
+        return "a loop over weights that are dequantized" +
+               std::string(is_packed_ahead_ ? "" : ", in the order of computed ones") + ", " + size_text();
+    }
+
+private:
+    bool is_packed_ahead_, has_float_zero_points_;
+    loops::dequantized_products products_;
+    std::optional<constant_weights> weights_;                      ///< until they are packed
+    std::vector<float> packed_;                                    ///< constant weights
+    std::optional<buffer> codes_, scales_, zero_points_, scratch_; ///< others, which are packed in each run
+};
+
+std::unique_ptr<step> lower_product(const lowering &l) {
+    const block_product_node n = read_node(l);
+    if (n.arithmetic == block_arithmetic::codes)
+        return std::make_unique<product_of_codes>(l, n);
+    return std::make_unique<product_of_dequantized>(l, n);
+}
+
+void infer_product(node_shapes &n) {
+    memory::dims result = n.dims_of_rank(0, 1);
+    result.back() = n.integer("N", 0);
+    n.set_output(n.input(0).type, result);
+}
+
+/// A row does not depend on others, but in ONNX Runtime its place may select an order of sums: a single row has its own,
+/// and with some blocks so has the last one of an odd number.
+bool keeps_rows(const node_rows &o) {
+    if (!o.only_depends_on_first() || o.rank() < 2 || !o.has(codes_input))
+        return false;
+    if (!o.marks().sums_rows_alone)
+        return true;
+    const std::int64_t inner = o.integer("K", 0);
+    const dim_t rows = inner > 0 ? element_count(o.input(0).dims) / inner : 0;
+    const loops::block_shape s{inner, o.integer("N", 0), o.integer("block_size", 0),
+                               static_cast<int>(o.integer("bits", 4))};
+    const bool is_dequantized = o.has(blocks_input) || (o.has(zero_points_input) &&
+                                                        o.input(zero_points_input).type == data_type::f32);
+    const auto arithmetic =
+        arithmetic_of(o.input(codes_input).is_constant, is_dequantized, o.integer("accuracy_level", 0), s);
+    return arithmetic == block_arithmetic::codes
+               ? !loops::block_products::depends_on_row(s.bits, s.block) || rows % 2 == 0
+               : rows > 1;
 }
 
 using namespace row_words;
 
 constexpr row onnx_block_product_rows[] = {
-    row("MatMulNBits", {3, 5}, lower_matmul_of_blocks, shape::matmul, rows::matrices)
-        .internal()
+    row("MatMulNBits", {3, 6}, lower_product, infer_product, keeps_rows)
+        .in(domains::microsoft)
         .sizes(flow::matrices),
 };
 

@@ -103,6 +103,7 @@ operator_rows onnx_float_reductions_operators();
 operator_rows onnx_float_row_extremes_operators();
 operator_rows onnx_float_rows_operators();
 operator_rows onnx_float_sums_operators();
+operator_rows onnx_gather_blocks_operators();
 operator_rows onnx_gather_scatter_nd_operators();
 operator_rows onnx_gather_slice_concat_operators();
 operator_rows onnx_group_query_attention_operators();

@@ -206,6 +206,12 @@ private:
             return lose(y);
         if (!a || !b || dims(a).empty() || dims(b).empty())
             return lose(y);
+        if (n.attributes.count("N") != 0) { // an attribute tells the columns (MatMulNBits)
+            same(n, y);
+            if (rank > 0)
+                result[rank - 1] = known;
+            return;
+        }
         if (dims(a).size() == 1 || dims(b).size() == 1)
             return multiply_vector(n, a, b, y);
         if (std::max(dims(a).size(), dims(b).size()) != rank)

@@ -58,6 +58,43 @@ bool is_plain_gemm(const ort_graph &g, node_id i) {
            g.attribute<std::int64_t>(i, "transA", 0) == 0 && g.attribute<std::int64_t>(i, "transB", 0) == 0;
 }
 
+/// Values of a column, or a block of it, as {columns, blocks}: from one for all, {columns} or {blocks, columns}.
+template <typename T>
+std::vector<T> by_columns(const std::vector<T> &values, std::size_t blocks, std::size_t columns) {
+    std::vector<T> result;
+    for (std::size_t n = 0; n < columns; n++)
+        for (std::size_t b = 0; b < blocks; b++)
+            result.push_back(values.size() == 1         ? values[0]
+                             : values.size() == columns ? values[n]
+                                                        : values[b * columns + n]);
+    return result;
+}
+
+/// Makes the operands of MatMulNBits of {inner, columns} codes: u8 codes {columns, blocks, block}, s8 ones plus 128.
+tensor_numbers operands_in_blocks(ort_graph &g, const quantized &w, std::int64_t block) {
+    const auto inner = static_cast<std::size_t>(g.size(w.codes, 0)),
+               columns = static_cast<std::size_t>(g.size(w.codes, 1)), size = static_cast<std::size_t>(block),
+               blocks = (inner + size - 1) / size;
+    const std::uint8_t flip = g.type(w.codes) == data_type::s8 ? 128 : 0;
+    const auto unsigned_codes = [&](tensor_id t) {
+        std::vector<std::uint8_t> codes = values_of<std::uint8_t>(g.tensor_at(t));
+        for (std::uint8_t &c : codes)
+            c = static_cast<std::uint8_t>(c ^ flip);
+        return codes;
+    };
+    const std::vector<std::uint8_t> given = unsigned_codes(w.codes);
+    std::vector<std::uint8_t> codes(columns * blocks * size);
+    for (std::size_t k = 0; k < inner; k++)
+        for (std::size_t n = 0; n < columns; n++)
+            codes[n * blocks * size + k] = given[k * columns + n];
+    const auto c = static_cast<dim_t>(columns), b = static_cast<dim_t>(blocks);
+    const std::vector<std::uint8_t> zeros =
+        w.zero_point ? unsigned_codes(w.zero_point) : std::vector<std::uint8_t>{flip};
+    return {g.add_constant("codes", data_type::u8, {c, b, block}, std::move(codes)),
+            g.add_floats("scales", {c, b}, by_columns(g.values(w.scale), blocks, columns)),
+            g.add_constant("zero_points", data_type::u8, {c, b}, by_columns(zeros, blocks, columns))};
+}
+
 } // namespace
 
 void form_product_of_blocks(ort_graph &g, node_id i) {
@@ -71,25 +108,32 @@ void form_product_of_blocks(ort_graph &g, node_id i) {
     const std::vector<node_id> &readers = g.consumers(g.output(i));
     if (any_of(readers, [&](node_id r) { return g.is(r, "QuantizeLinear"); }))
         return;
-    const std::int64_t size = block_size(g, g.writer(g.input(i, 1), "DequantizeLinear"));
-    g.become(i, "MatMulNBits", {x, w->codes, w->scale, w->zero_point, bias});
-    if (size > 0)
-        g.set_attribute(i, "block_size", size);
+    const std::int64_t given = block_size(g, g.writer(g.input(i, 1), "DequantizeLinear")),
+                       size = given > 0 ? given : 32, inner = g.size(w->codes, 0),
+                       columns = g.size(w->codes, 1);
+    const tensor_numbers operands = operands_in_blocks(g, *w, size);
+    node product{"MatMulNBits", {x, operands[0], operands[1], operands[2], tensor_id(), bias}, {}, {}};
+    product.attributes = {{"K", inner},
+                          {"N", columns},
+                          {"bits", std::int64_t{8}},
+                          {"block_size", size},
+                          {"accuracy_level", std::int64_t{4}}};
+    g.become(i, std::move(product));
 }
 
 /// A row that is added to the product.
 void fuse_bias_of_blocks(ort_graph &g) {
     g.for_each("MatMulNBits", [&](node_id i) {
         const tensor_id y = g.output(i);
-        const node_id sum = g.input(i, 4) ? node_id() : g.reader(y, "Add");
+        const node_id sum = g.input(i, 5) ? node_id() : g.reader(y, "Add");
         if (!sum)
             return;
         const tensor_id row = g.other(sum, y);
-        if (!g.is_float(row) || g.rank(row) != 1 || !g.has_size(row, 0, g.size(g.input(i, 1), 1)))
+        if (!g.is_float(row) || g.rank(row) != 1 || !g.has_size(row, 0, g.attribute<std::int64_t>(i, "N", 0)))
             return;
         node n = g.at(i);
-        n.inputs.resize(5, tensor_id());
-        n.inputs[4] = row;
+        n.inputs.resize(6, tensor_id());
+        n.inputs[5] = row;
         g.remove(i);
         g.become(sum, std::move(n));
     });

@@ -56,6 +56,17 @@ one_node with_input(const char *op, const dims &d, const char *framework = "onnx
     node.input<float>(d, floats(d));
     return node;
 }
+/// {n, 64} times weights of 4 bits in blocks of 32, four columns for each row.
+one_node product_in_blocks(dim_t n, std::int64_t level) {
+    return with_input("MatMulNBits", {n, 64})
+        .constant<std::uint8_t>({4 * n, 2, 16},
+                                std::vector<std::uint8_t>(static_cast<std::size_t>(n) * 128, 0x3a))
+        .constant<float>({4 * n, 2}, floats({4 * n, 2}, 2))
+        .set("K", std::int64_t{64})
+        .set("N", std::int64_t{4 * n})
+        .set("block_size", std::int64_t{32})
+        .set("accuracy_level", level);
+}
 one_node reduction(const char *op, const dims &d, const list &axes) {
     one_node node = with_input(op, d);
     node.constant<std::int32_t>({static_cast<dim_t>(axes.size())}, {axes.begin(), axes.end()});
@@ -191,6 +202,16 @@ const kind kinds[] = {
     {"LayerNormalization by a scale for each row",
      [](dim_t n) {
          return with_input("LayerNormalization", {n, n, 9}).input<float>({n, 1, 9}, floats({n, 1, 9}, 2));
+     }},
+    {"MatMulNBits of codes", [](dim_t n) { return product_in_blocks(n, 4); }},
+    {"MatMulNBits of floats", [](dim_t n) { return product_in_blocks(n, 0); }},
+    {"GatherBlockQuantized",
+     [](dim_t n) {
+         return one_node("GatherBlockQuantized")
+             .constant<std::uint8_t>({2, 64}, std::vector<std::uint8_t>(128, 0x3a))
+             .input<std::int32_t>({n * 10}, indices(n * 10, 2))
+             .constant<float>({2, 4}, floats({2, 4}))
+             .set("block_size", std::int64_t{32});
      }},
     {"MatMul of a row",
      [](dim_t n) {
