@@ -173,32 +173,30 @@ template <typename Fold> struct extreme_rows {
         return place < results * n ? of(x[place], of_row(place, n)) : of_row(place, n);
     }
 
-    void fold_rows(const columns &c) const {
+    /// Rows one after the other; or, if they go `by_four` behind the first one, as long as four are left.
+    void fold_rows(const columns &c, bool by_four = false) const {
         const float *const from = x + c.matrix * c.rows * c.n;
         float *const to = y + c.matrix * c.n;
         std::copy(from + c.first, from + c.last, to + c.first);
-        for (dim_t r = 1; r < c.rows; r++)
+        dim_t r = 1;
+        for (; by_four && r + 4 <= c.rows; r += 4) {
+            const float *const r0 = from + r * c.n, *const r1 = r0 + c.n, *const r2 = r1 + c.n,
+                               *const r3 = r2 + c.n;
+            for (dim_t i = c.first; i < c.last; i++)
+                to[i] = of(to[i], of(of(r0[i], r1[i]), of(r2[i], r3[i])));
+        }
+        for (; r < c.rows; r++)
             for (dim_t i = c.first; i < c.last; i++)
                 to[i] = of(to[i], from[r * c.n + i]);
     }
 
-    /// Vectors of four that begin at multiples of 16 bytes take four rows at a time behind the first one, as
-    /// long as more are left.
+    /// Vectors of four that begin at multiples of 16 bytes go by four.
     void fold_columns(const columns &c) const {
-        fold_rows(c);
-        const dim_t place = c.matrix * c.n, begin = std::min(c.n, (4 - place % 4) % 4),
-                    end = begin + (c.n - begin) / 4 * 4, by_four = (c.rows - 1) / 4 * 4;
-        const float *const from = x + place * c.rows;
-        for (dim_t i = std::max(begin, c.first); i < std::min(end, c.last); i++) {
-            const auto at = [&](dim_t r) { return from[r * c.n + i]; };
-            float result = at(0);
-            dim_t r = 1;
-            for (; r < by_four; r += 4)
-                result = of(result, of(of(at(r), at(r + 1)), of(at(r + 2), at(r + 3))));
-            for (; r < c.rows; r++)
-                result = of(result, at(r));
-            y[place + i] = result;
-        }
+        const dim_t begin = std::min(c.n, (4 - c.matrix * c.n % 4) % 4), end = begin + (c.n - begin) / 4 * 4,
+                    first = std::clamp(begin, c.first, c.last), last = std::clamp(end, c.first, c.last);
+        fold_rows({c.matrix, c.rows, c.n, c.first, first});
+        fold_rows({c.matrix, c.rows, c.n, first, last}, true);
+        fold_rows({c.matrix, c.rows, c.n, last, c.last});
     }
 
     void fold_in_order(const reduction &r, std::uint8_t *has_begun) const {
