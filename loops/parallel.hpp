@@ -18,6 +18,18 @@ template <typename Body> void parallel_for(dim_t count, dim_t work, const Body &
     parallel_loop(count, worth / std::max<dim_t>(work, 1) + 1, body);
 }
 
+/// Calls body(item, first, count) for parts of `part` elements of items that have `size` each; an element is
+/// as much work as adding up `work` of them.
+template <typename Body> void for_parts(dim_t items, dim_t size, dim_t part, dim_t work, const Body &body) {
+    const dim_t parts = (size + part - 1) / part;
+    parallel_for(items * parts, std::min(part, size) * work, [&](dim_t begin, dim_t end) {
+        for (dim_t i = begin; i < end; i++) {
+            const dim_t first = i % parts * part;
+            body(i / parts, first, std::min(part, size - first));
+        }
+    });
+}
+
 /// The first of 0 to `count` - 1 for which `is_found`, or `count`.
 template <typename Predicate> dim_t first_of(dim_t count, dim_t work, const Predicate &is_found) {
     std::atomic<dim_t> first{count};

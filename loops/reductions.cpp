@@ -39,12 +39,8 @@ struct columns {
 /// Calls work(columns) for all columns of the matrices, some of one matrix at a time.
 template <typename Work> void for_columns(dim_t matrices, dim_t rows, dim_t n, const Work &work) {
     constexpr dim_t part = 1024;
-    const dim_t parts = (n + part - 1) / part;
-    parallel_for(matrices * parts, rows * std::min(n, part), [&](dim_t begin, dim_t end) {
-        for (dim_t i = begin; i < end; i++) {
-            const dim_t first = i % parts * part;
-            work(columns{i / parts, rows, n, first, std::min(first + part, n)});
-        }
+    for_parts(matrices, n, part, rows, [&](dim_t matrix, dim_t first, dim_t count) {
+        work(columns{matrix, rows, n, first, first + count});
     });
 }
 

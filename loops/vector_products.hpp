@@ -6,6 +6,9 @@
 
 namespace octet::loops {
 
+/// Results that a thread computes at a time: a multiple of the rows that the loops below take together.
+inline constexpr dim_t vector_part = 256;
+
 /// y[columns] = a[inner] * b, whose rows lie `row_stride` apart. Four rows of b are taken at a time, then
 /// two, then one: their rounded products are added up in order, and the sum is added to those before; to 0 at
 /// first if it `begins`, otherwise to what y has.

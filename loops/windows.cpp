@@ -8,13 +8,16 @@
 namespace octet::loops {
 namespace {
 
+/// How many of `count` positions, `distance` apart from `first` on, lie before another one.
+dim_t count_before(dim_t position, dim_t first, dim_t distance, dim_t count) {
+    return first >= position ? 0 : std::min(count, (position - first + distance - 1) / distance);
+}
+
 /// `count` elements of a row of the image, `distance` apart from position `first` on; 0 outside, and
 /// everywhere without a row. Returns the end of what is written.
 float *copy_row(const window_axis &a, const float *row, dim_t first, dim_t distance, dim_t count, float *to) {
-    const auto before = [&](dim_t position) { // how many lie before it
-        return first >= position ? 0 : std::min(count, (position - first + distance - 1) / distance);
-    };
-    const dim_t begin = row ? before(0) : count, end = row ? std::max(begin, before(a.in)) : count;
+    const dim_t begin = row ? count_before(0, first, distance, count) : count,
+                end = row ? std::max(begin, count_before(a.in, first, distance, count)) : count;
     std::fill_n(to, begin, 0.f);
     if (distance == 1)
         std::copy_n(row + first + begin, end - begin, to + begin);
@@ -25,8 +28,20 @@ float *copy_row(const window_axis &a, const float *row, dim_t first, dim_t dista
     return to + count;
 }
 
+void add_row(const float *x, dim_t count, float *y, dim_t distance) {
+    if (distance == 1)
+        for (dim_t i = 0; i < count; i++)
+            y[i] += x[i];
+    else if (distance == 2)
+        for (dim_t i = 0; i < count; i++)
+            y[2 * i] += x[i];
+    else
+        for (dim_t i = 0; i < count; i++)
+            y[i * distance] += x[i];
+}
+
 /// The row of a channel at a position; null outside.
-const float *row_at(const window_axis *a, const float *channel, dim_t z, dim_t y) {
+template <typename T> T *row_at(const window_axis *a, T *channel, dim_t z, dim_t y) {
     return a[0].is_inside(z) && a[1].is_inside(y) ? channel + (z * a[1].in + y) * a[2].in : nullptr;
 }
 
@@ -74,6 +89,20 @@ void gather_taps(const window_axes &w, const float *source, dim_t tap, dim_t cou
             channel += w.inputs();
         }
     }
+}
+
+void scatter_taps(const window_axes &w, const float *given, float *channel) {
+    const window_axis *const a = w.axes;
+    for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
+        const dim_t shift = a[2].position(0, tap[2]), begin = count_before(0, shift, a[2].stride, a[2].out),
+                    end = count_before(a[2].in, shift, a[2].stride, a[2].out);
+        for_positions(a[0].out, a[1].out, 1, [&](const dim_t *o) {
+            float *const row = row_at(a, channel, a[0].position(o[0], tap[0]), a[1].position(o[1], tap[1]));
+            if (row && begin < end)
+                add_row(given + begin, end - begin, row + a[2].position(begin, tap[2]), a[2].stride);
+            given += a[2].out;
+        });
+    });
 }
 
 float sum_of_pair_window(const window_axes &w, const float *channel, const dim_t *o, const float *weights,

@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Finds the elements that the windows of a convolution meet in images that lie channel by channel.
+// Finds the elements that the windows of a convolution meet in images that lie channel by channel, and adds
+// up what the windows of a transposed one give to them.
 
 #include <algorithm>
 
@@ -85,6 +86,9 @@ private:
 /// numbered through the channels, which begin at `source`.
 void gather_taps(const window_axes &w, const float *source, dim_t tap, dim_t count, dim_t first, dim_t pixels,
                  float *to);
+
+/// Adds to a channel what all windows give to the places of their taps: those of the first tap first.
+void scatter_taps(const window_axes &w, const float *given, float *channel);
 
 /// The window at position `o` of a channel that becomes two, for kernels of 7 x 7. Inside the image products
 /// of a column are one sum, and the sum of these is added to z; at its edge all products are added to z in

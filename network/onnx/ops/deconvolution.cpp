@@ -4,7 +4,6 @@
 // sums up in other orders.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <utility>
 
 #include "loops/parallel.hpp"
 #include "loops/plane_products.hpp"
@@ -20,32 +19,14 @@
 namespace octet::model {
 namespace {
 
-/// Sizes along up to three dimensions; a dimension that is lacking has the size 1.
+/// A pixel gives to what the window of a convolution with its number meets in the result.
 struct deconvolution_geometry {
-    struct axis {
-        dim_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
-        /// Returns the index of the output that tap `tap` of pixel i reaches; -1 if it is outside.
-        dim_t place(dim_t i, dim_t tap) const {
-            const dim_t o = i * stride + tap * dilation - pad;
-            return o >= 0 && o < out ? o : -1;
-        }
-        /// The pixels of which a tap goes inside: from the first on, up to the second.
-        std::pair<dim_t, dim_t> inside(dim_t tap) const {
-            const dim_t shift = tap * dilation - pad; // of pixel 0
-            const auto before = [&](dim_t position) {
-                return position <= shift ? 0 : std::min(in, (position - shift + stride - 1) / stride);
-            };
-            return {before(0), before(out)};
-        }
-    };
-    axis axes[3];
+    loops::window_axes windows;
     dim_t images = 0, channels = 0, outputs = 0, groups = 1; ///< channels and outputs of each group
 
     dim_t parts() const { return images * groups; }
-    dim_t pixels() const { return axes[0].in * axes[1].in * axes[2].in; }
-    dim_t image_size() const { return axes[0].out * axes[1].out * axes[2].out; }
-    dim_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
-    dim_t columns() const { return outputs * taps(); }
+    dim_t pixels() const { return windows.outputs(); }
+    dim_t columns() const { return outputs * windows.taps(); }
 };
 
 /// The shape function has found the paddings.
@@ -69,7 +50,8 @@ deconvolution_geometry geometry_of(const lowering &l) {
     g.channels = x.dims[1] / g.groups;
     g.outputs = w.dims[1];
     for (std::size_t i = 0; i < n; i++)
-        g.axes[3 - n + i] = {x.dims[i + 2], y.dims[i + 2], w.dims[i + 2], strides[i], dilations[i], pads[i]};
+        g.windows.axes[3 - n + i] = {y.dims[i + 2], x.dims[i + 2], w.dims[i + 2],
+                                     strides[i],    dilations[i],  pads[i]};
     return g;
 }
 
@@ -146,31 +128,26 @@ private:
     }
 
     void multiply_vectors(const run_memory &m) const {
-        constexpr dim_t size =
-            256; // results at a time, a multiple of those that multiply_column_by_transposed takes
-        const dim_t columns = g_.columns(), parts = (columns + size - 1) / size;
-        loops::parallel_for(
-            g_.parts() * parts, g_.channels * std::min(size, columns), [&](dim_t begin, dim_t end) {
-                for (dim_t i = begin; i < end; i++) {
-                    const loops::plane_products::operands o = operands_of(m, i / parts);
-                    const dim_t first = i % parts * size, count = std::min(size, columns - first);
-                    if (order_ == product_order::pixel_by_weights)
-                        loops::multiply_row(o.source, o.weights + first, columns, g_.channels,
-                                            o.result + first, count, true);
-                    else
-                        loops::multiply_column_by_transposed(o.weights + first, columns, o.source,
-                                                             g_.channels, o.result + first, count);
-                }
-            });
+        const dim_t columns = g_.columns();
+        loops::for_parts(g_.parts(), columns, loops::vector_part, g_.channels,
+                         [&](dim_t part, dim_t first, dim_t count) {
+                             const loops::plane_products::operands o = operands_of(m, part);
+                             if (order_ == product_order::pixel_by_weights)
+                                 loops::multiply_row(o.source, o.weights + first, columns, g_.channels,
+                                                     o.result + first, count, true);
+                             else
+                                 loops::multiply_column_by_transposed(o.weights + first, columns, o.source,
+                                                                      g_.channels, o.result + first, count);
+                         });
     }
 
     void add_up(const run_memory &m) const {
-        const dim_t size = g_.image_size(), given = g_.taps() * g_.pixels();
+        const dim_t size = g_.windows.inputs(), given = g_.windows.taps() * g_.pixels();
         loops::parallel_for(g_.parts() * g_.outputs, given + size, [&](dim_t begin, dim_t end) {
             for (dim_t o = begin; o < end; o++) {
                 float *const y = m.at<float>(dst_) + o * size;
                 std::fill(y, y + size, 0.f);
-                scatter(m.at<float>(given_) + o * given, y);
+                loops::scatter_taps(g_.windows, m.at<float>(given_) + o * given, y);
                 if (!bias_)
                     continue;
                 const float bias = m.at<float>(*bias_)[o % (g_.groups * g_.outputs)];
@@ -178,33 +155,6 @@ private:
                     y[i] += bias;
             }
         });
-    }
-
-    /// A row of pixels at a time.
-    void scatter(const float *from, float *y) const {
-        const auto &a = g_.axes;
-        loops::for_positions(a[0].kernel, a[1].kernel, a[2].kernel, [&](const dim_t *tap) {
-            const std::pair<dim_t, dim_t> inside = a[2].inside(tap[2]);
-            loops::for_positions(a[0].in, a[1].in, 1, [&](const dim_t *i) {
-                const dim_t z = a[0].place(i[0], tap[0]), h = a[1].place(i[1], tap[1]);
-                if (z >= 0 && h >= 0 && inside.first < inside.second)
-                    add_row(from + inside.first, inside.second - inside.first,
-                            y + (z * a[1].out + h) * a[2].out + a[2].place(inside.first, tap[2]),
-                            a[2].stride);
-                from += a[2].in;
-            });
-        });
-    }
-    static void add_row(const float *x, dim_t count, float *y, dim_t stride) {
-        if (stride == 1)
-            for (dim_t i = 0; i < count; i++)
-                y[i] += x[i];
-        else if (stride == 2)
-            for (dim_t i = 0; i < count; i++)
-                y[2 * i] += x[i];
-        else
-            for (dim_t i = 0; i < count; i++)
-                y[i * stride] += x[i];
     }
 
     deconvolution_geometry g_;

@@ -85,12 +85,9 @@ public:
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        const dim_t parts = (count_ + part - 1) / part;
-        loops::parallel_for(static_cast<dim_t>(products_.size()) * parts, inner_ * std::min(part, count_),
-                            [&](dim_t begin, dim_t end) {
-                                for (dim_t i = begin; i < end; i++)
-                                    multiply(m, i / parts, i % parts * part);
-                            });
+        loops::for_parts(
+            static_cast<dim_t>(products_.size()), count_, loops::vector_part, inner_,
+            [&](dim_t product, dim_t first, dim_t count) { multiply(m, product, first, count); });
         run_followers(s, m);
     }
 
@@ -100,13 +97,9 @@ private:
                (has_dense_rows_ ? "eight sums each" : "four products at a time");
     }
 
-    /// Results that a thread computes together, a multiple of the rows that `multiply_column` takes.
-    static constexpr dim_t part = 256;
-
-    /// A part of one product, from result `first` on.
-    void multiply(const run_memory &m, dim_t product, dim_t first) const {
+    /// `count` results of one product.
+    void multiply(const run_memory &m, dim_t product, dim_t first, dim_t count) const {
         const auto &[v, a] = products_[static_cast<std::size_t>(product)];
-        const dim_t count = std::min(part, count_ - first);
         float *const y = m.at<float>(dst_) + product * count_ + first;
         for (dim_t j = 0; c_ && j < count; j++)
             y[j] = m.at<float>(*c_)[(first + j) * c_stride_];

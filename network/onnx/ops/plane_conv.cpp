@@ -142,7 +142,7 @@ public:
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        const dim_t parts = (results_ + part - 1) / part, size = sizes_.channels * windows_.inputs();
+        const dim_t size = sizes_.channels * windows_.inputs();
         const float *sources = m.at<float>(src_);
         if (columns_) {
             float *const columns = m.at<float>(*columns_);
@@ -153,14 +153,10 @@ public:
             sources = columns;
         }
         const dim_t source_size = columns_ ? inner_ : size;
-        loops::parallel_for(group_count() * parts, inner_ * std::min(part, results_) * 2,
-                            [&](dim_t begin, dim_t end) {
-                                for (dim_t i = begin; i < end; i++) {
-                                    const dim_t group = i / parts, first = i % parts * part;
-                                    convolve(operands_of(m, group, sources + group * source_size), first,
-                                             std::min(part, results_ - first));
-                                }
-                            });
+        loops::for_parts(group_count(), results_, part, inner_ * 2,
+                         [&](dim_t group, dim_t first, dim_t count) {
+                             convolve(operands_of(m, group, sources + group * source_size), first, count);
+                         });
         run_followers(s, m);
     }
 
