@@ -172,5 +172,23 @@ TEST(FloatFunctions, LongTensorsHaveTheBitsOfShortOnes) {
     }
 }
 
+/// Passes join only operators that a product can take in; a program's graph may name others.
+TEST(FloatFunctions, BehindAProductOthersAreRefused) {
+    for (const char *op : {"Celu", "Relu"}) {
+        one_node n("MatMul");
+        n.input({4, 8}, numbers(32, 1.f)).constant<float>({8, 8}, numbers(64, 1.f)).output(data_type::f32);
+        model::tensor result;
+        result.name = "r", result.type = data_type::f32, result.dims = {4, 8};
+        n.graph.tensors.push_back(result);
+        const int r = static_cast<int>(n.graph.tensors.size()) - 1;
+        n.graph.nodes[0].fused.push_back({op, {r}, {r}, {}});
+        const std::string refusal = n.refusal();
+        if (std::string(op) == "Relu")
+            EXPECT_EQ(refusal, "");
+        else
+            EXPECT_NE(refusal.find("fused Celu follows no product of floats"), std::string::npos) << refusal;
+    }
+}
+
 } // namespace
 } // namespace octet::tests
