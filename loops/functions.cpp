@@ -10,18 +10,12 @@
 #include <cstring>
 #include <limits>
 
+#include "loops/exponential.hpp"
 #include "loops/levels.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::loops {
 namespace {
-
-template <typename To, typename From> To bits_of(From value) {
-    To result;
-    static_assert(sizeof result == sizeof value);
-    std::memcpy(&result, &value, sizeof result);
-    return result;
-}
 
 const float none = bits_of<float>(0xffffffffu); ///< the NaN that Eigen gives
 
@@ -29,27 +23,6 @@ const float none = bits_of<float>(0xffffffffu); ///< the NaN that Eigen gives
 float chosen(bool is_first, float first, float second) {
     const std::uint32_t mask = is_first ? 0xffffffffu : 0u;
     return bits_of<float>((bits_of<std::uint32_t>(first) & mask) | (bits_of<std::uint32_t>(second) & ~mask));
-}
-
-/// e^x: 2^m e^r, |r| <= ln 2 / 2.
-inline __attribute__((always_inline)) float exponential(float x) {
-    constexpr float lowest = -104.f, highest = 89.f; // beyond, the result is 0 or infinite
-    x = x > lowest ? x : lowest;                     // also a NaN
-    x = x < highest ? x : highest;
-    const float scaled = x * 1.44269504088896341f + 0.5f;
-    auto m = static_cast<std::int32_t>(scaled);
-    m -= static_cast<float>(m) > scaled; // floor
-    const auto n = static_cast<float>(m);
-    float r = n * -0.693359375f + x;
-    r = n * 2.12194440e-4f + r;
-    const float square = r * r;
-    const float even =
-                    square * (square * 1.37449637986719608306884765625e-3f + 4.166965186595916748046875e-2f) +
-                    0.49999988079071044921875f,
-                odd = square * 8.36894474923610687255859375e-3f + 0.16666518151760101318359375f;
-    const float y = square * (r * odd + even) + (r + 1.f);
-    const std::int32_t half = m >> 1; // subnormal results are rounded by the second product alone
-    return y * bits_of<float>((half + 127) << 23) * bits_of<float>((m - half + 127) << 23);
 }
 
 /// ln x = e ln 2 + ln(1 + f) with 1 + f in [1/sqrt 2, sqrt 2), a quotient of two polynomials of f.

@@ -21,7 +21,7 @@ ROOMS = {
     "cpu": "jit src/common",
     "src/api": "cpu src/common",
     "src/storage": "",
-    "loops": "",
+    "loops": "src/common",
     # The runtime of graphs. It names no framework, and asks network/dialect.hpp.
     "network/graph": "",
     "network/lower": "network/graph",
