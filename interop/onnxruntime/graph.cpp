@@ -4,6 +4,7 @@
 #include "onnxruntime/graph.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -158,10 +159,33 @@ private:
             } else if (kind == attribute_kind::text) {
                 const std::vector<char> text = numbers<char>(a, kind, 0);
                 n.attributes[name] = std::string(text.begin(), text.end());
+            } else if (kind == attribute_kind::reals) {
+                n.attributes[name] = list_text(numbers<float>(a, kind, 0));
+            } else if (kind == attribute_kind::texts) {
+                n.attributes[name] = list_text(numbers<char>(a, kind, 0));
             } else if (kind == attribute_kind::tensor) {
                 read_tensor_attribute(a, name, n);
-            } // lists of others belong to no operator that Octet has
+            } // others belong to no operator that Octet has
         }
+    }
+
+    /// Lists as graphs have them: texts with commas between the entries.
+    static std::string list_text(const std::vector<float> &numbers) {
+        std::string text;
+        for (const float number : numbers) {
+            char digits[32];
+            text.append(text.empty() ? "" : ",");
+            text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+        }
+        return text;
+    }
+    /// ONNX Runtime ends each entry with a zero.
+    static std::string list_text(const std::vector<char> &entries) {
+        std::string text(entries.begin(), entries.end());
+        if (!text.empty())
+            text.pop_back();
+        std::replace(text.begin(), text.end(), '\0', ',');
+        return text;
     }
 
     /// Too small a buffer is a failure that tells the size.

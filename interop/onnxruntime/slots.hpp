@@ -175,7 +175,8 @@ inline constexpr int none = 0, f32 = 1, u8 = 2, s8 = 3, s16 = 5, s32 = 6, s64 = 
 }
 
 namespace attribute_kind {
-inline constexpr int integer = 1, integers = 2, real = 3, text = 5, graph = 7, tensor = 8;
+inline constexpr int integer = 1, integers = 2, real = 3, reals = 4, text = 5, texts = 6, graph = 7,
+                     tensor = 8;
 }
 
 namespace ort_compatibility { // compatibility of a compiled model with a device
