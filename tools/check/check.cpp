@@ -24,6 +24,7 @@ const struct {
     {"int8-model-goldens/1", {"network", replay_models}},
     {"attention_ops 1", {"operator", replay_attention_operators}},
     {"octet-dynamic-vectors 1", {"contract", replay_dynamic_products}},
+    {"recurrent 1", {"operator", replay_recurrent}},
 };
 
 file_kind recognise(const json_value &root) {

@@ -3,8 +3,8 @@
 // Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
 // the same.
 //
-// Seven kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime and those of its decoders,
-// products with a dynamic source, requantization check values, goldens of whole networks, and graphs that probe
+// Eight kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime, those of its decoders and recurrent
+// ones, products with a dynamic source, requantization check values, goldens of whole networks, and graphs that probe
 // ONNX Runtime's transformers. Start reading at check_file; each kind has a file of its own.
 
 #include <iosfwd>
@@ -42,6 +42,7 @@ void replay_tflite_operators(const vector_file &file, const options &opt, report
 void replay_ort_operators(const vector_file &file, const options &opt, report &results);
 void replay_attention_operators(const vector_file &file, const options &opt, report &results);
 void replay_dynamic_products(const vector_file &file, const options &opt, report &results);
+void replay_recurrent(const vector_file &file, const options &opt, report &results);
 void replay_requantization(const vector_file &file, const options &opt, report &results);
 void replay_models(const vector_file &file, const options &opt, report &results);
 void replay_ort_graphs(const vector_file &file, const options &opt, report &results);
@@ -58,6 +59,10 @@ byte_view view_of(const memory &m);
 /// elements differ)"; empty if they are equal byte for byte.
 std::string first_difference(const std::string &name, data_type type, const memory::dims &dims,
                              byte_view expected, byte_view got);
+
+/// The expected floats with a NaN of `got` in the place of each NaN that both have there, which differs in bits that no
+/// contract defines.
+std::vector<std::uint8_t> with_nans_of(byte_view expected, byte_view got);
 
 /// "(multiplier, shift)"
 std::string to_text(const fixed_point_multiplier &m);
@@ -84,6 +89,7 @@ struct operator_case {
         std::vector<tensor_record> outputs;
     };
     std::vector<expectation> expected;
+    bool nan_is_nan = false; ///< bits of a NaN do not count
 };
 
 /// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where

@@ -1,6 +1,7 @@
 // Runs one case on Octet and compares bytes.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -89,6 +90,18 @@ std::string first_difference(const std::string &name, data_type type, const memo
     return text.str();
 }
 
+std::vector<std::uint8_t> with_nans_of(byte_view expected, byte_view got) {
+    std::vector<std::uint8_t> bytes(expected.data, expected.data + expected.size);
+    for (std::size_t i = 0; got.size == bytes.size() && i < bytes.size(); i += sizeof(float)) {
+        float a, b;
+        std::memcpy(&a, bytes.data() + i, sizeof a);
+        std::memcpy(&b, got.data + i, sizeof b);
+        if (std::isnan(a) && std::isnan(b))
+            std::memcpy(bytes.data() + i, &b, sizeof b);
+    }
+    return bytes;
+}
+
 std::string implementation_complaint(implementation wanted, const std::string &name,
                                      const std::string &refusals) {
     const bool ran_on_ref = name.find("ref") != std::string::npos,
@@ -137,7 +150,11 @@ std::string difference_under(network &net, const operator_case &c, const operato
     for (std::size_t i = 0; i < wanted.outputs.size(); i++) {
         const tensor_record &y = wanted.outputs[i];
         const byte_view got = view_of(net.get_memory(c.graph.outputs[i]));
-        std::string difference = first_difference(y.name, y.type, y.dims, y.bytes, got);
+        std::vector<std::uint8_t> expected(y.bytes.data, y.bytes.data + y.bytes.size);
+        if (c.nan_is_nan && y.type == data_type::f32)
+            expected = with_nans_of(y.bytes, got);
+        std::string difference =
+            first_difference(y.name, y.type, y.dims, {expected.data(), expected.size()}, got);
         if (!difference.empty())
             return difference;
     }

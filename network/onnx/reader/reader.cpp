@@ -3,6 +3,7 @@
 // in any graph (`check_graph`). Start at `reader::read`.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -305,6 +306,20 @@ private:
         return t;
     }
 
+    /// Entries with commas between (onnx/ops/attribute_lists.hpp).
+    template <typename List, typename Text>
+    static std::string list_text(const List &list, const Text &text_of) {
+        std::string text;
+        for (const auto &entry : list)
+            text += (text.empty() ? "" : ",") + text_of(entry);
+        return text;
+    }
+    /// The shortest text from which the number is read again.
+    static std::string number_text(float number) {
+        char text[32];
+        return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
+    }
+
     /// Kinds of attributes that no supported operator has (tensors, graphs, lists of others) are left out.
     static void add_attribute(node &n, const format::AttributeProto &a) {
         switch (a.type()) {
@@ -319,6 +334,12 @@ private:
             break;
         case format::AttributeProto::INTS:
             n.attributes[a.name()] = std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
+            break;
+        case format::AttributeProto::FLOATS:
+            n.attributes[a.name()] = list_text(a.floats(), number_text);
+            break;
+        case format::AttributeProto::STRINGS:
+            n.attributes[a.name()] = list_text(a.strings(), printable);
             break;
         case format::AttributeProto::TENSOR: // ConstantOfShape's value, of one element
             add_tensor_attribute(n, a);

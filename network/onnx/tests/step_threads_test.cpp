@@ -72,6 +72,12 @@ one_node reduction(const char *op, const dims &d, const list &axes) {
     node.constant<std::int32_t>({static_cast<dim_t>(axes.size())}, {axes.begin(), axes.end()});
     return node;
 }
+/// An operator with `gates` gates on a batch of n rows, without bias.
+one_node recurrent(const char *op, dim_t gates, dim_t n) {
+    one_node node = with_input(op, {2, n, 16});
+    return node.constant<float>({1, gates * 64, 16}, floats({gates * 64, 16}, 2))
+        .constant<float>({1, gates * 64, 64}, floats({gates * 64, 64}, 3));
+}
 one_node resize(const char *mode, dim_t n) {
     one_node node = with_input("Resize", {2, 3, n, n});
     const std::vector<float> scales = {1.f, 1.f, 2.f, 1.5f};
@@ -187,6 +193,7 @@ const kind kinds[] = {
              .set("alpha", 0.5f);
      }},
     {"GroupQueryAttention", group_query_attention},
+    {"GRU", [](dim_t n) { return recurrent("GRU", 3, n); }},
     {"InstanceNormalization",
      [](dim_t n) {
          return with_input("InstanceNormalization", {3, n, 9, 9})
@@ -199,6 +206,11 @@ const kind kinds[] = {
              .input({n, n * 2}, codes(n * n * 2), 0.1f, 3)
              .output(data_type::s8, 1.f / 128, 0);
      }},
+    {"LRN",
+     [](dim_t n) {
+         return with_input("LRN", {2, 3, n, n}).set("size", std::int64_t{3});
+     }},
+    {"LSTM", [](dim_t n) { return recurrent("LSTM", 4, n); }},
     {"LayerNormalization by a scale for each row",
      [](dim_t n) {
          return with_input("LayerNormalization", {n, n, 9}).input<float>({n, 1, 9}, floats({n, 1, 9}, 2));
@@ -288,6 +300,7 @@ const kind kinds[] = {
              .input<std::int32_t>({n, n, 9}, indices(n * n * 9, 100))
              .constant<std::int32_t>({1}, {1});
      }},
+    {"RNN", [](dim_t n) { return recurrent("RNN", 1, n); }},
     {"Resize to the nearest", [](dim_t n) { return resize("nearest", n); }},
     {"Resize linearly", [](dim_t n) { return resize("linear", n); }},
     {"Resize by cubic weights", [](dim_t n) { return resize("cubic", n); }},

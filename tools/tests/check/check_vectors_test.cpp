@@ -86,6 +86,21 @@ TEST_F(CheckSharedTest, AttentionOperators) {
     set_num_threads(threads);
 }
 
+/// Recurrent operators at every level and for one and two threads. Cases of oneDNN's primitives are skipped.
+TEST_F(CheckSharedTest, RecurrentOperators) {
+    const int threads = get_num_threads();
+    for (const cpu_isa level : get_available_cpu_isas())
+        for (const int count : {1, 2}) {
+            options opt;
+            opt.isa = to_string(level);
+            set_num_threads(count);
+            EXPECT_TRUE(check_shared("vectors/recurrent_ops.json", opt)) << opt.isa << '\n' << output;
+            EXPECT_EQ(last_line(), "101 passed, 0 failed, 84 skipped")
+                << opt.isa << ", " << count << " threads";
+        }
+    set_num_threads(threads);
+}
+
 /// Names behind FAIL.
 std::set<std::string> failures_in(const std::string &output) {
     std::set<std::string> names;
