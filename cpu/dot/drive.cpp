@@ -95,7 +95,10 @@ private:
         spec.isa = machine_.isa;
         spec.products = plan_.products;
         spec.rows = rows;
-        spec.tile_rows = std::min(rows, plan_.tiles.register_rows);
+        spec.tiling.rows = plan_.tiles.register_rows_of(rows);
+        spec.tiling.lines = plan_.tiles.lines_of(rows);
+        if (spec.tiling.lines > 1)
+            spec.tiling.line_stride = plan_.line_stride;
         spec.vectors =
             last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
         spec.tail = last_panel ? plan_.tiles.tail : machine_.isa.lanes();
@@ -155,8 +158,10 @@ private:
         const row_segments segments = prepare_rows(geometry_, plan_, {src, run.padding}, band);
         const dim_t lines = plan_.is_flat ? 1 : band.count;
         if (plan_.lines_first)
-            for (dim_t line = 0; line < lines; line++)
-                run_lines(run, band, segments, line, line + 1, first_panel, end_panel);
+            for (dim_t line = 0, end = 0; line < lines; line = end) {
+                end = std::min(line + plan_.tiles.lines, lines);
+                run_lines(run, band, segments, line, end, first_panel, end_panel);
+            }
         else
             run_lines(run, band, segments, 0, lines, first_panel, end_panel);
     }
@@ -182,11 +187,9 @@ private:
             }
             const std::int8_t *weights = panel_weights(run, band.outer, group, panel % plan_.tiles.panels);
             dim_t tiles = 0; // of this panel so far
-            for (dim_t line = first_line; line < end_line; line++) {
-                const std::size_t range =
-                    plan_.range_of_line.empty()
-                        ? 0
-                        : plan_.range_of_line[static_cast<std::size_t>(band.first + line)];
+            for (dim_t line = first_line, count = 0; line < end_line; line += count) {
+                const std::size_t range = range_of(band.first + line);
+                count = lines_of_call(band.first + line, end_line - line);
                 for (const row_segment &s : segments) {
                     if (s.rows == 0)
                         continue;
@@ -196,14 +199,31 @@ private:
                                          panel % plan_.tiles.panels,
                                          weights,
                                          range,
-                                         tiles};
+                                         tiles,
+                                         count};
                     run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
                                 dst_line + line * geometry_.dst_strides[1],
                                 row_sums ? row_sums + (line - first_line) * s.rows : nullptr);
-                    tiles += div_up(s.rows, plan_.tiles.rows);
+                    tiles += div_up(count * s.rows, plan_.tiles.rows);
                 }
             }
         }
+    }
+
+    std::size_t range_of(dim_t line) const {
+        return plan_.range_of_line.empty() ? 0 : plan_.range_of_line[static_cast<std::size_t>(line)];
+    }
+    bool are_tiles_whole_lines() const {
+        return !plan_.is_flat && plan_.source != row_source::copied_edges &&
+               plan_.tiles.rows == plan_.tiles.lines * geometry_.width;
+    }
+    /// Lines from `line` on, of `most`, that the kernel takes in one call: those of a tile, or of several of one range.
+    dim_t lines_of_call(dim_t line, dim_t most) const {
+        const dim_t of_tile = plan_.tiles.lines;
+        dim_t count = std::min(of_tile, most);
+        while (are_tiles_whole_lines() && count + of_tile <= most && range_of(line + count) == range_of(line))
+            count += of_tile;
+        return count;
     }
 
     /// Sums of the source codes that each row of these lines multiplies.
@@ -238,6 +258,7 @@ private:
         const std::int8_t *weights;        ///< of the panel
         std::size_t range;
         dim_t tiles_before; ///< that the panel has been multiplied with
+        dim_t lines;        ///< several if tiles are whole lines
     };
 
     dim_t first_block(dim_t outer, dim_t group, dim_t panel) const {
@@ -284,7 +305,7 @@ private:
         return plan_.quads * jit::weights_quad_bytes(plan_.products, machine_.isa.lanes());
     }
 
-    /// One segment of a line; `src` is its first row, `dst_line` the element of the line's first row.
+    /// One segment of a line, or of several; `src` is its first row, `dst_line` the element of the line's first row.
     void run_segment(const execution &run, const line_part &part, const row_segment &segment,
                      const std::uint8_t *src, dim_t dst_line, const std::int32_t *row_sums) const {
         const packed_geometry &p = geometry_.packed();
@@ -321,27 +342,29 @@ private:
             args.tiles = tiles;
             kernel_of(is_tail, last).function()(&args);
         };
-        const dim_t row_tiles = segment.rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
+        const dim_t rows = part.lines * segment.rows;
+        const dim_t row_tiles = rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
         if (part.groups > 1) {
             set_group_steps(args);
             for (dim_t tile = 0; tile < row_tiles; tile++)
                 call(false, tile * plan_.tiles.rows, part.groups);
-            if (segment.rows > tiled_rows)
+            if (rows > tiled_rows)
                 call(true, tiled_rows, part.groups);
             return;
         }
-        set_row_steps(args);
+        set_row_steps(args, segment);
         set_ahead(args, part.weights, part.tiles_before);
         if (row_tiles > 0)
             call(false, 0, row_tiles);
-        if (segment.rows > tiled_rows)
+        if (rows > tiled_rows)
             call(true, tiled_rows, 1);
     }
 
-    void set_row_steps(jit::dot_args &args) const {
-        const dim_t rows = plan_.tiles.rows;
-        args.src_step = plan_.row_offset(rows);
-        args.dst_step = rows * geometry_.dst_strides[2];
+    void set_row_steps(jit::dot_args &args, const row_segment &segment) const {
+        const dim_t rows = plan_.tiles.rows, lines = plan_.tiles.lines;
+        const bool by_lines = are_tiles_whole_lines();
+        args.src_step = by_lines ? lines * segment.line_stride : plan_.row_offset(rows);
+        args.dst_step = by_lines ? lines * geometry_.dst_strides[1] : rows * geometry_.dst_strides[2];
         args.row_sums_step = rows * static_cast<dim_t>(sizeof(std::int32_t));
         args.weights_step = args.initial_step = args.params_step = 0;
     }

@@ -166,6 +166,7 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         p.is_flat = dst_is_flat && lines_are_joined(g, g.src_row_strides);
         p.tap_strides = g.src_tap_strides;
         p.row_stride = g.src_row_strides[2];
+        p.line_stride = g.src_row_strides[1];
         break;
     case row_source::copied_rows:
         p.is_flat = dst_is_flat;
@@ -191,6 +192,8 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         p.copied_line_bytes = winograd_tap_count(g) * jit::winograd_parts * p.part_stride;
         p.copy[2] = rows * together + winograd_tap_count(g) * jit::winograd_taps - 1;
     }
+    if (p.source == row_source::copied_image || p.source == row_source::copied_edges)
+        p.line_stride = p.copied_line_bytes * g.stride[1];
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
     p.lines = p.is_flat ? 1 : g.depth * g.height;
 }
@@ -215,13 +218,12 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
                                                 : p.is_flat ? p.row_stride
                                                             : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
-    if (!p.is_flat)
-        p.band_lines = std::min(p.band_lines, g.height); // a band stays in one output slice
+    if (!p.is_flat) // a band stays in one output slice
+        p.band_lines = std::min(std::max<dim_t>(1, p.band_lines / p.tiles.lines) * p.tiles.lines, g.height);
     if (!is_image)
         return;
     p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
     p.tap_strides = scratch_tap_strides(p, g);
-    p.line_stride = p.copied_line_bytes * g.stride[1];
 }
 
 std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &strides) {
@@ -243,19 +245,20 @@ work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_wor
     const double whole = cycles(t.rows, t.vectors);
     const double narrow = t.last_vectors ? cycles(t.rows, t.last_vectors) / whole : 1;
     std::vector<double> units(static_cast<std::size_t>(w.units_per_slice), 1);
-    if (p.is_flat && t.tail_rows)
+    if ((p.is_flat || t.lines > 1) && t.tail_rows)
         units.back() = cycles(t.tail_rows, t.vectors) / whole;
     if (!p.range_of_line.empty())
-        for (std::size_t line = 0; line < units.size(); line++)
-            units[line] = static_cast<double>(p.ranges[p.range_of_line[line]].count) /
-                          static_cast<double>(g.packed().lines);
+        for (std::size_t unit = 0; unit < units.size(); unit++)
+            units[unit] *= static_cast<double>(
+                               p.ranges[p.range_of_line[unit * static_cast<std::size_t>(w.unit)]].count) /
+                           static_cast<double>(g.packed().lines);
     return {{units, w.slices}, side_costs::even(t.panels, narrow, g.groups)};
 }
 
 dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m) {
     dot_work work;
     work.threads = useful_threads(g, m);
-    work.unit = p.is_flat ? p.tiles.rows : 1;
+    work.unit = p.is_flat ? p.tiles.rows : p.tiles.lines;
     work.units_per_slice = div_up(p.is_flat ? p.line_length : g.height, work.unit);
     work.slices = g.outer() * (p.is_flat ? 1 : g.depth);
     work.panels = g.groups * p.tiles.panels;
@@ -347,6 +350,20 @@ dim_t tiles_of_panel(const dot_plan &p) {
     return std::max<dim_t>(1, p.is_flat ? units : units * div_up(p.line_length, p.tiles.rows));
 }
 
+/// Lines whose results lie one behind the other, and which are read in one piece.
+short_lines short_lines_of(const dot_plan &p, const dot_geometry &g, const machine &m) {
+    short_lines l{g.height, g.width, 0, std::max<dim_t>(1, g.kernel[2] / g.stride[2]), 1, false};
+    const bool are_joined = g.dst_strides[1] == g.width * g.dst_strides[2];
+    if (g.height == 1 || !are_joined || p.source == row_source::copied_edges || p.line_stride <= 0)
+        return l;
+    constexpr dim_t reach = int32_max - (1 << 16);
+    l.most = std::max<dim_t>(1, reach / p.line_stride);
+    if (p.row_stride > 0 && p.line_stride % p.row_stride == 0 && p.line_stride / p.row_stride >= g.width)
+        l.distance = p.line_stride / p.row_stride;
+    l.are_weights_beyond_l2 = g.weights.size_bytes() > static_cast<std::size_t>(m.l2_bytes / 2);
+    return l;
+}
+
 } // namespace
 
 int plan_lines_ahead(const dot_plan &p) {
@@ -382,6 +399,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.right_rows = edges.right;
     }
     plan_rows(p, g);
+    p.tiles =
+        p.is_flat ? line_tiles : join_lines(line_tiles, short_lines_of(p, g, m), g.packed().o, quads, shares);
     plan_band(p, g, m.l2_bytes);
     merge_taps(p, g, segment);
     plan_lines(p, g);
@@ -391,7 +410,6 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.edge_tap_offsets = p.tap_offsets;
         p.tap_offsets = offsets_of_taps(p.tap_counts, g.src_tap_strides);
     }
-    p.tiles = line_tiles;
     if (p.is_flat) {
         shares.lines = g.outer();
         shares.splits_lines = true;
@@ -430,24 +448,38 @@ std::string text_of(const dot_plan &p) {
                 : p.products == jit::dot_products::winograd_f43 ? " of 16-bit words by Winograd's F(4, 3)"
                 : jit::are_in_words(p.products)                 ? " of 16-bit words"
                                                                 : "",
-                t.overlap ? " that overlap" : "", ", ", t.panels, " panels, ", p.lines, " lines of ",
-                p.line_length, " rows, ", p.taps, " taps of ", p.quads, " quads",
-                p.rows_of_tap.empty() ? ", " : " without padding, ", sources[static_cast<int>(p.source)],
-                ", ", p.scratch_bytes, " bytes of scratch, bands of ",
+                t.overlap ? " that overlap" : "", t.lines > 1 ? text(" of ", t.lines, " lines") : "", ", ",
+                t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps, " taps of ",
+                p.quads, " quads", p.rows_of_tap.empty() ? ", " : " without padding, ",
+                sources[static_cast<int>(p.source)], ", ", p.scratch_bytes, " bytes of scratch, bands of ",
                 std::min(p.work.band * p.work.unit, p.band_lines), ", ", p.work.shares.size(), " shares for ",
                 p.work.threads, " threads");
 }
 
 void plan_lines(dot_plan &p, const dot_geometry &g) {
     const dim_t lines = g.packed().lines;
+    // Lines of a tile have one range.
+    const auto range_of = [&](dim_t oh) {
+        const dim_t first = oh / p.tiles.lines * p.tiles.lines;
+        line_range all = lines_inside(g, first);
+        for (dim_t line = first; line < std::min(first + p.tiles.lines, g.height); line++) {
+            const line_range range = lines_inside(g, line);
+            if (range.count == 0)
+                return p.ranges[0];
+            const dim_t end = std::max(all.first + all.count, range.first + range.count);
+            all.first = std::min(all.first, range.first);
+            all.count = end - all.first;
+        }
+        return all;
+    };
     p.ranges = {{0, lines}};
     p.range_of_line.clear();
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
     if (!is_image || g.sums_f32() || g.weights.sums_source() || g.kernel[0] != 1 || p.tap_counts[1] != lines)
         return;
     for (dim_t oh = 0; oh < g.height; oh++) {
-        const line_range range = lines_inside(g, oh);
-        const auto found = std::find(p.ranges.begin(), p.ranges.end(), range.count > 0 ? range : p.ranges[0]);
+        const line_range range = range_of(oh);
+        const auto found = std::find(p.ranges.begin(), p.ranges.end(), range);
         p.range_of_line.push_back(static_cast<std::size_t>(found - p.ranges.begin()));
         if (found == p.ranges.end())
             p.ranges.push_back(range);

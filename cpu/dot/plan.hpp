@@ -20,7 +20,7 @@ enum class row_source {
     copied_edges, ///< the user's memory, but for the first and last rows of a line, which reach outside
 };
 
-/// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line.
+/// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line, or the lines of a tile.
 struct dot_work {
     dim_t unit = 1; ///< lines (flat: rows)
     dim_t units_per_slice =

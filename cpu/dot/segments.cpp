@@ -17,7 +17,7 @@ row_segment in_place(const dot_geometry &g, const dot_plan &p, const std::uint8_
                      const row_band &band) {
     const dim_t offset = p.is_flat ? band.first * p.row_stride
                                    : band.od * g.src_row_strides[0] + band.first * g.src_row_strides[1];
-    return {0, p.is_flat ? band.count : g.width, src + offset, g.src_row_strides[1], p.tap_offsets.data()};
+    return {0, p.is_flat ? band.count : g.width, src + offset, p.line_stride, p.tap_offsets.data()};
 }
 
 /// The rows between the strips; taps outside the image are never read, whatever address they would have.

@@ -52,31 +52,34 @@ double vector_tile_cycles(jit::dot_products products, int rows, int vectors, dim
 /// Rows of each tile register, in one or two.
 int amx_register_rows(int rows) { return static_cast<int>(div_up(rows, div_up(rows, jit::amx_rows))); }
 
-/// Cycles of a tile in tile registers, which multiply in steps of 16 quads. The tile before is finished among all steps
-/// but the first.
-double amx_tile_cycles(int rows, int vectors, dim_t quads) {
-    const int row_tiles = rows > jit::amx_rows ? 2 : 1, tiles = row_tiles * vectors;
+} // namespace
+
+/// Products are in steps of 16 quads. The tile before is finished among all steps but the first.
+double amx_tile_cycles(const amx_tile &t) {
+    const int tiles = t.registers * t.vectors;
     // Rows come from the second-level cache, weights as well unless the first one keeps them from tile to tile.
-    const dim_t weights = quads * packed_i_block * packed_o_block * vectors;
+    const dim_t weights = t.quads * packed_i_block * packed_o_block * t.vectors;
     const bool are_near = weights <= costs::l1_ways * costs::l1_way_bytes;
-    const int missing_rows = jit::amx_rows - amx_register_rows(rows);
+    const int missing_rows = jit::amx_rows - t.register_rows;
     const double product = std::max(costs::least_tile_product,
                                     costs::per_tile_product - missing_rows * costs::per_missing_tile_row);
-    const double loads = (row_tiles + vectors) * costs::per_tile_load,
-                 far = (row_tiles + (are_near ? 0 : vectors)) * costs::per_far_tile;
-    const double step = std::max({tiles * product, loads, far});
-    const auto steps = static_cast<double>(div_up(quads, jit::most_amx_quads));
-    const int results = rows * vectors;
+    const double loads = (t.registers + t.vectors) * costs::per_tile_load,
+                 far_rows = t.registers * costs::per_far_tile / static_cast<double>(t.uses),
+                 far_weights = t.vectors * (t.is_first ? costs::per_farthest_tile
+                                            : are_near ? 0
+                                                       : costs::per_far_tile);
+    const double step = std::max({tiles * product, loads, far_rows + far_weights});
+    const auto steps = static_cast<double>(div_up(t.quads, jit::most_amx_quads));
+    const int results = t.rows * t.vectors;
     const double hidden =
         std::min<double>(results, (steps - 1) * step / costs::per_tile_result_beside_products);
     return steps * step + tiles * (costs::per_tile_load + costs::per_tile_store) +
            (results - hidden) * costs::per_tile_result;
 }
 
-} // namespace
-
 double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads, bool overlap) {
-    return jit::are_in_tiles(products) ? amx_tile_cycles(rows, vectors, quads)
+    return jit::are_in_tiles(products) ? amx_tile_cycles({rows, static_cast<int>(div_up(rows, jit::amx_rows)),
+                                                          amx_register_rows(rows), vectors, quads})
                                        : vector_tile_cycles(products, rows, vectors, quads,
                                                             overlap ? costs::overlapped : costs::alone);
 }
@@ -129,6 +132,12 @@ bool takes_one_stream(jit::dot_products products, dim_t length, dim_t quads, con
            quads * packed_i_block * packed_o_block <= costs::longest_block_of_a_stream;
 }
 
+/// A panel's last block is reached by a displacement, which has 32 bits.
+bool reaches_block(dim_t block, dim_t block_bytes) {
+    constexpr dim_t most = int32_max - (1 << 16);
+    return block <= most / std::max<dim_t>(1, block_bytes);
+}
+
 } // namespace
 
 tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
@@ -162,11 +171,9 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
         best.blocks_per_panel = div_up(width, vectors_per_block);
         best.overlap = overlap;
     };
-    // A panel's last block is reached by a displacement, which has 32 bits.
     const auto is_within_reach = [&](int width) {
-        constexpr dim_t most = int32_max - (1 << 16);
-        return (width - 1) / vectors_per_block <=
-               most / std::max<dim_t>(1, quads * jit::weights_quad_bytes(products, lanes));
+        return reaches_block((width - 1) / vectors_per_block,
+                             quads * jit::weights_quad_bytes(products, lanes));
     };
     const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
     if (in_tiles) // a step's products need less than four accumulators nowhere, and there are no more
@@ -198,6 +205,72 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
     }
     best.tail = static_cast<int>(columns - (vectors - 1) * lanes);
     return best;
+}
+
+namespace {
+
+/// Cycles of all columns of an image.
+double image_cycles(const short_lines &l, const tile_plan &t, dim_t quads) {
+    const auto cycles = [&](int rows, int vectors, bool is_first) {
+        const int register_rows = t.register_rows_of(rows);
+        const jit::row_tiles in = jit::amx_row_tiles(rows, register_rows, t.lines_of(rows), t.line_distance);
+        return amx_tile_cycles({rows, in.count, register_rows, vectors, quads, l.uses, is_first});
+    };
+    const bool differs = t.tail_rows && t.register_rows_of(t.tail_rows) < t.register_rows;
+    const auto panel = [&](int vectors) {
+        return cycles(t.rows, vectors, l.are_weights_beyond_l2) +
+               static_cast<double>(l.count / t.lines - 1) * cycles(t.rows, vectors, false) +
+               (t.tail_rows ? cycles(t.tail_rows, vectors, false) : 0) +
+               (differs ? 2 * costs::per_tile_configuration : 0);
+    };
+    return static_cast<double>(t.panels - (t.last_vectors ? 1 : 0)) * panel(t.vectors) +
+           (t.last_vectors ? panel(t.last_vectors) : 0);
+}
+
+} // namespace
+
+int tile_plan::register_rows_of(int tile_rows) const {
+    const int all = lines > 1 ? (lines_of(tile_rows) - 1) * line_distance + rows / lines : tile_rows;
+    return std::min(all, register_rows);
+}
+
+tile_plan join_lines(const tile_plan &line_tiles, const short_lines &lines, dim_t columns, dim_t quads,
+                     const sharing &shares) {
+    const auto length = static_cast<int>(lines.length);
+    if (line_tiles.register_rows == 0 || length > jit::amx_rows)
+        return line_tiles;
+    const dim_t vectors = div_up(columns, packed_o_block), images = shares.lines / lines.count;
+    tile_plan best = line_tiles;
+    double best_cycles = std::numeric_limits<double>::max();
+    const auto consider = [&](int together, int registers, int width) {
+        tile_plan t = line_tiles;
+        t.lines = static_cast<int>(std::min({dim_t{together} * registers, lines.count, lines.most}));
+        t.line_distance = together > 1 && t.lines > 1 ? static_cast<int>(lines.distance) : 0;
+        t.rows = t.lines * length;
+        t.tail_rows = static_cast<int>(lines.count % t.lines) * length;
+        t.register_rows = (std::min(together, t.lines) - 1) * t.line_distance + length;
+        t.vectors = width;
+        t.last_vectors = static_cast<int>(vectors % width);
+        t.panels = div_up(vectors, width);
+        t.blocks_per_panel = width;
+        const double cycles =
+            image_cycles(lines, t, quads) *
+            imbalance({shares.threads, images * div_up(lines.count, t.lines), shares.groups}, 1, t.panels);
+        if (cycles < best_cycles) {
+            best_cycles = cycles;
+            best = t;
+        }
+    };
+    for (int registers = 1; registers <= jit::amx_accumulators; registers++)
+        for (int v = 1; v <= std::min<dim_t>(jit::amx_accumulators / registers, vectors); v++)
+            if (reaches_block(v - 1, quads * packed_i_block * packed_o_block))
+                consider(1, registers, v);
+    // Lines with gaps between them are finished one at a time, in code for a few vectors.
+    for (int together = 2; lines.distance > 0 && length + (together - 1) * lines.distance <= jit::amx_rows;
+         together++)
+        for (int registers = 1; registers <= jit::amx_accumulators; registers++)
+            consider(together, registers, 1);
+    return best.lines > 1 ? best : line_tiles;
 }
 
 } // namespace octet::impl

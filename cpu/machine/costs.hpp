@@ -40,8 +40,10 @@ constexpr tile_end overlapped{0.3, 0.8, 0};
 /// In tile registers, as measured on Emerald Rapids (doc/notes/amx.md): a product of 16 rows, 16 columns and
 /// 64 bytes, what a row less saves, and the least. Products of one accumulator do not wait for each other.
 constexpr double per_tile_product = 16, per_missing_tile_row = 2. / 3, least_tile_product = 9.3;
-/// A load of 16 rows from the first-level cache or from the second, a store, another configuration between products.
-constexpr double per_tile_load = 8.4, per_far_tile = 21, per_tile_store = 16, per_tile_configuration = 240;
+/// A load of 16 rows from the first-level cache, from the second or from farther away, a store, another configuration
+/// between products.
+constexpr double per_tile_load = 8.4, per_far_tile = 21, per_farthest_tile = 100, per_tile_store = 16,
+                 per_tile_configuration = 240;
 /// The epilogue of a vector of results, alone and among products.
 constexpr double per_tile_result = 2, per_tile_result_beside_products = 3;
 

@@ -67,12 +67,19 @@ struct row_range {
     int first = 0, end = 0;
 };
 
+/// The rows of a tile in tile registers (`amx_row_tiles`).
+struct row_tiling {
+    int rows = 0;                 ///< of a register
+    int lines = 1;                ///< of an image, equal parts of the tile's rows
+    std::int64_t line_stride = 0; ///< bytes between source lines, if there are several
+};
+
 /// Everything that decides the code.
 struct dot_spec {
     instruction_set isa;
     dot_products products = dot_products::codes;
     int rows = 1;
-    int tile_rows = 0;               ///< of a tile register, in tiles: all rows, or half of them and more
+    row_tiling tiling;               ///< in tiles
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
     std::int64_t row_stride = 0;     ///< bytes between source rows (`rows_together`)

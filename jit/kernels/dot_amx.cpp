@@ -54,13 +54,26 @@ private:
     void advance(const Xbyak::Operand &what, std::int64_t dot_args::*step);
     void to_next_results();
 
-    int row_tiles() const { return spec_.rows > spec_.tile_rows ? 2 : 1; }
-    /// First row of a tile: the last one ends with the rows.
-    int first_row(int row_tile) const { return row_tile == 0 ? 0 : spec_.rows - spec_.tile_rows; }
+    /// First line of a register, or its first row if the tile has one line: the last one ends with the tile.
+    int first_line(int row_tile) const {
+        return std::min(row_tile * registers_.lines, spec_.tiling.lines - registers_.lines);
+    }
+    int first_row(int row_tile) const {
+        return spec_.tiling.lines > 1
+                   ? first_line(row_tile) * registers_.distance
+                   : std::min(row_tile * spec_.tiling.rows, spec_.rows - spec_.tiling.rows);
+    }
+    std::int64_t first_source(int row_tile) const {
+        return spec_.tiling.lines > 1 ? first_line(row_tile) * spec_.tiling.line_stride
+                                      : first_row(row_tile) * spec_.row_stride;
+    }
+    /// Rows of sums are no results between the lines of a register.
+    bool have_gaps() const { return spec_.tiling.lines * registers_.distance > spec_.rows; }
+    int sum_rows() const { return have_gaps() ? spec_.tiling.lines * registers_.distance : spec_.rows; }
     Xbyak::Tmm acc(int row_tile, int v) const { return Xbyak::Tmm(row_tile * spec_.vectors + v); }
     std::int64_t block_bytes() const;
     int sum_row_bytes() const { return spec_.vectors * vector_bytes(); }
-    int sum_bytes() const { return spec_.rows * sum_row_bytes(); }
+    int sum_bytes() const { return sum_rows() * sum_row_bytes(); }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
     std::size_t vector_offset(int v) const {
         return static_cast<std::size_t>(v) * static_cast<std::size_t>(vector_bytes());
@@ -69,7 +82,7 @@ private:
         return static_cast<std::size_t>(row) * static_cast<std::size_t>(sum_row_bytes()) + vector_offset(v);
     }
     Xbyak::Address stack(int slot) {
-        return qword[rsp + sums_offset(spec_.rows, 0) + static_cast<std::size_t>(slot) * 8];
+        return qword[rsp + sums_offset(sum_rows(), 0) + static_cast<std::size_t>(slot) * 8];
     }
     /// Where a tile of sums lies; reg_steps has the distance of their rows.
     Xbyak::Address stack_of_sums(int row_tile, int v) {
@@ -77,14 +90,21 @@ private:
     }
     int no_tile() const { return sum_bytes() + vector_bytes(); } ///< in reg_sums, before the first tile
 
-    /// Rows of the epilogue that are finished together: four byte results are packed into a vector.
-    int portion_rows() const { return std::min(spec_.rows, spec_.vectors == 3 ? 4 : 4 / spec_.vectors); }
+    /// Rows of the epilogue that are finished together: four byte results are packed into a vector. Lines with gaps
+    /// between them have one distance.
+    int portion_rows() const {
+        return have_gaps() ? spec_.rows / spec_.tiling.lines
+                           : std::min(spec_.rows, spec_.vectors == 3 ? 4 : 4 / spec_.vectors);
+    }
     int portions() const { return spec_.rows / portion_rows(); }
-    int portion_bytes() const { return portion_rows() * sum_row_bytes(); }
+    int portion_bytes() const {
+        return (have_gaps() ? registers_.distance : portion_rows()) * sum_row_bytes();
+    }
 
     const dot_spec spec_;
     const epilogue_plan &plan_;
     const tile_shapes shapes_;
+    const row_tiles registers_;
 
     int pauses_ = 0, portion_code_bytes_ = 0; ///< of a portion: places for other code, and its own
 
@@ -110,13 +130,25 @@ tile_shapes amx_shapes(int tile_rows, std::int64_t quads) {
     return {tile_rows, most_amx_quads, static_cast<int>(quads % most_amx_quads)};
 }
 
+row_tiles amx_row_tiles(int rows, int tile_rows, int lines, int distance) {
+    if (lines == 1)
+        return {(rows + tile_rows - 1) / tile_rows, 1, 0};
+    const int line_rows = rows / lines;
+    const int together = tile_rows > line_rows ? 1 + (tile_rows - line_rows) / distance : 1;
+    return {(lines + together - 1) / together, together, together > 1 ? distance : line_rows};
+}
+
 amx_dot_kernel::amx_dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
-    : generated(spec.isa), spec_(spec), plan_(plan), shapes_(amx_shapes(spec.tile_rows, spec.quads)) {
+    : generated(spec.isa), spec_(spec), plan_(plan), shapes_(amx_shapes(spec.tiling.rows, spec.quads)),
+      registers_(amx_row_tiles(
+          spec.rows, spec.tiling.rows, spec.tiling.lines,
+          static_cast<int>(spec.tiling.line_stride / std::max<std::int64_t>(1, spec.row_stride)))) {
     generate();
     finish([&] {
         return name(spec.products == dot_products::signed_tiles ? "signed_amx_dot" : "amx_dot",
-                    text(spec.rows, "x", spec.vectors), text("t", spec.taps), text("q", spec.quads),
-                    spec.tail != lanes() ? text("tail", spec.tail) : "", plan.name());
+                    text(spec.rows, "x", spec.vectors),
+                    spec.tiling.lines > 1 ? text("lines", spec.tiling.lines) : "", text("t", spec.taps),
+                    text("q", spec.quads), spec.tail != lanes() ? text("tail", spec.tail) : "", plan.name());
     });
 }
 
@@ -344,13 +376,13 @@ amx_dot_kernel::instructions amx_dot_kernel::step(std::int64_t quads, bool is_la
         sources = {is_last ? first + 2 : first, 1};
         weights = {is_last ? first + 3 : first + 1, 1};
     }
-    for (int r = 0; r < row_tiles(); r++)
+    for (int r = 0; r < registers_.count; r++)
         for (int i = 0; i < spec_.vectors; i++) {
             const int v = r % 2 == 0 ? i : spec_.vectors - 1 - i;
             if (start)
                 code.push_back([=] { start(r, v); });
             const Tmm source = held(sources, r, code, [this, r](const Tmm &to) {
-                tileloadd(to, ptr[reg_tap_src + reg_row_stride + first_row(r) * spec_.row_stride]);
+                tileloadd(to, ptr[reg_tap_src + reg_row_stride + first_source(r)]);
             });
             const Tmm columns = held(weights, v, code, [this, v](const Tmm &to) {
                 tileloadd(to, ptr[reg_weights + reg_line + v * block_bytes()]);
@@ -372,7 +404,7 @@ void amx_dot_kernel::multiply(const Tmm &acc, const Tmm &source, const Tmm &weig
 /// Of the tile that has no successor.
 void amx_dot_kernel::store_last_sums() {
     mov(reg_steps, sum_row_bytes());
-    for (int r = 0; r < row_tiles(); r++)
+    for (int r = 0; r < registers_.count; r++)
         for (int v = 0; v < spec_.vectors; v++)
             tilestored(stack_of_sums(r, v), acc(r, v));
 }

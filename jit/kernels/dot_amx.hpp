@@ -3,7 +3,8 @@
 // The dot kernel (dot.hpp) with its products in tile registers: same packed weights, same arguments, same epilogue,
 // same integers.
 //
-//   accumulators   up to four, 16 rows x 16 columns of sums each: 1 x 1 to 1 x 4, or 2 x 1 or 2 x 2 of rows x columns
+//   accumulators   up to four, 16 rows x 16 columns of sums each: rows x columns are 1 x 1 to 1 x 4, 2 x 1, 2 x 2, 3 x 1
+//                  or 4 x 1
 //   a step         16 quads of the reduction, 64 bytes of each row: a tile of source rows at their distance in memory,
 //                  and 16 rows of packed weights, which lie one after the other
 //   finish         sums of a tile are stored on the stack in front of the next tile's first products, 4 KiB that stay
@@ -12,7 +13,9 @@
 //                  of short reductions, and the last tile's
 //
 // Rows that are no multiple of 16 are halved: the two tiles have the same shape and may share a row, whose sums
-// are stored twice. Reductions that are no multiple of a step end in tiles of their own shape, so that no byte is read
+// are stored twice. A tile may have several lines of an image, one in each register or several with the positions
+// between them, whose sums are no results: two lines of 7 positions are 16 rows of an image that is padded to 9.
+// Reductions that are no multiple of a step end in tiles of their own shape, so that no byte is read
 // that vectors would not read. Sources may be signed.
 
 #include "jit/base/tile_registers.hpp"
@@ -23,6 +26,16 @@ namespace octet::impl::jit {
 /// Rows and column vectors of a tile whose accumulators are in tile registers.
 constexpr int amx_rows = 16, most_amx_rows = 32, amx_accumulators = tile_shapes::accumulators;
 constexpr int most_amx_quads = 16; ///< of a step
+
+/// The rows of a tile in registers, which have equally many. The last one ends with the tile, so that it may share rows
+/// or lines with the one before.
+struct row_tiles {
+    int count = 1;    ///< registers
+    int lines = 1;    ///< of a register, of a tile of several lines
+    int distance = 0; ///< rows from a line to the next one, as their sums are stored
+};
+/// `distance` counts the rows from a line to the next one in memory, if registers of `tile_rows` have several.
+row_tiles amx_row_tiles(int rows, int tile_rows, int lines = 1, int distance = 0);
 
 /// Steps of equal size where there are such, else steps of 16 quads and a last one.
 tile_shapes amx_shapes(int tile_rows, std::int64_t quads);

@@ -1,6 +1,8 @@
 // The kernel of tile registers by itself against sums in C++: every number of rows and column vectors, whole and
 // partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, calls of one tile
-// and of many, which lie below each other or are one of each group. What lies around the results stays as it was.
+// and of many, which lie below each other or are one of each group; tiles of several lines of an image, in registers of
+// their own or with the rows between them. What lies around the results stays as it was, and sources end at an unmapped
+// page.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -12,6 +14,7 @@
 #include "jit/base/tile_registers.hpp"
 #include "jit/epilogue/epilogue.hpp"
 #include "jit/kernels/dot_amx.hpp"
+#include "primitives/guarded_memory.hpp"
 
 using namespace octet;
 using namespace octet::impl;
@@ -38,6 +41,10 @@ struct kernel_call {
     dim_t block_bytes() const { return spec.taps * spec.quads * columns_of_vector * quad_bytes; }
     dim_t group_of(dim_t tile) const { return is_of_groups ? tile : 0; }
     dim_t first_row_sum(dim_t tile) const { return is_of_groups ? 0 : tile * spec.rows; }
+    dim_t row_offset(dim_t row) const {
+        const dim_t length = spec.rows / spec.tiling.lines;
+        return row / length * spec.tiling.line_stride + row % length * spec.row_stride;
+    }
     dim_t element_bytes() const { return static_cast<dim_t>(memory::data_type_size(dst_type)); }
 };
 
@@ -47,12 +54,37 @@ public:
 
     kernel_call call(int rows, int vectors) {
         kernel_call c;
+        c.spec.rows = rows;
+        c.spec.vectors = vectors;
+        c.spec.tiling.rows = rows > jit::amx_rows ? (rows + 1) / 2 : rows;
+        draw(c);
+        fill(c);
+        return c;
+    }
+
+    /// Lines of `length` rows, `together` in a register.
+    kernel_call call_of_lines(int length, int together, int lines, int vectors) {
+        kernel_call c;
+        jit::dot_spec &s = c.spec;
+        s.rows = lines * length;
+        s.vectors = vectors;
+        const int distance =
+            together > 1 ? between(length, (jit::amx_rows - length) / (together - 1)) : between(length, 20);
+        s.tiling.rows = (together - 1) * distance + length;
+        s.tiling.lines = lines;
+        draw(c);
+        s.tiling.line_stride = distance * s.row_stride;
+        if (together == 1 && one_of(2))
+            s.tiling.line_stride += between(0, 99);
+        fill(c);
+        return c;
+    }
+
+private:
+    void draw(kernel_call &c) {
         jit::dot_spec &s = c.spec;
         s.isa = {cpu_isa::avx512_amx};
         s.products = one_of(3) ? jit::dot_products::tiles : jit::dot_products::signed_tiles;
-        s.rows = rows;
-        s.tile_rows = rows > jit::amx_rows ? (rows + 1) / 2 : rows;
-        s.vectors = vectors;
         s.tail = one_of(2) ? columns_of_vector : between(1, columns_of_vector);
         s.taps = one_of(3) ? 1 : between(2, 9);
         constexpr int quads[] = {1, 8, 16, 17, 24, 32, 33, 48, 75, 128};
@@ -66,11 +98,8 @@ public:
         c.subtracts_row_sums = !one_of(4);
         c.is_of_groups = !one_of(4);
         c.tiles = between(1, 4);
-        fill(c);
-        return c;
     }
 
-private:
     int between(int low, int high) { return low + static_cast<int>(random_() % unsigned(high - low + 1)); }
     bool one_of(unsigned n) { return random_() % n != 0; } ///< false once in n times
 
@@ -84,7 +113,7 @@ private:
         for (dim_t t = 0; t < s.taps; t++)
             c.tap_offsets.push_back(s.taps == 1 ? 0 : between(0, most_tap_offset));
         const bool are_codes = c.dst_type != data_type::s32; // whose sums should not all saturate
-        c.src.resize(static_cast<std::size_t>((c.tiles - 1) * c.src_step + (s.rows - 1) * s.row_stride +
+        c.src.resize(static_cast<std::size_t>((c.tiles - 1) * c.src_step + c.row_offset(s.rows - 1) +
                                               most_tap_offset + s.quads * quad_bytes));
         for (auto &x : c.src)
             x = static_cast<std::uint8_t>(one_of(4) ? between(0, 255) : 255 * between(0, 1));
@@ -119,7 +148,7 @@ std::int64_t sum_of(const kernel_call &c, dim_t tile, dim_t row, dim_t column) {
     for (dim_t tap = c.first_tap; tap < c.first_tap + c.taps; tap++)
         for (dim_t k = 0; k < s.quads * quad_bytes; k++) {
             const std::uint8_t code =
-                at(c.src, tile * c.src_step + row * s.row_stride + at(c.tap_offsets, tap) + k);
+                at(c.src, tile * c.src_step + c.row_offset(row) + at(c.tap_offsets, tap) + k);
             const dim_t block = group * s.vectors + column / columns_of_vector;
             const dim_t quad = tap * s.quads + k / quad_bytes;
             const std::int8_t weight = at(
@@ -166,7 +195,11 @@ std::vector<std::uint8_t> got(kernel_call c) {
     jit::dot_args args{};
     const jit::tile_registers_scope scope;
     args.configured_tiles = jit::tile_registers_scope::configured();
-    args.src = c.src.data();
+    const test::guarded_memory src(
+        memory::desc({static_cast<dim_t>(c.src.size())}, data_type::u8, format_tag::a),
+        engine(engine::kind::cpu, 0));
+    std::memcpy(src.bytes(), c.src.data(), c.src.size());
+    args.src = src.bytes();
     args.weights = c.weights.data() + c.first_tap * s.quads * columns_of_vector * quad_bytes;
     args.initial = c.initial.data();
     args.params = params.data();
@@ -200,6 +233,23 @@ TEST(amx_kernel, gives_the_sums_of_all_tiles) {
                 ASSERT_EQ(got(c), expected(c))
                     << rows << " x " << vectors << ", tail " << c.spec.tail << ", " << c.taps << " of "
                     << c.spec.taps << " taps of " << c.spec.quads << " quads, " << c.tiles << " tiles";
+            }
+}
+
+TEST(amx_kernel, gives_the_sums_of_tiles_of_several_lines) {
+    if (get_available_cpu_isas().back() != cpu_isa::avx512_amx)
+        GTEST_SKIP() << test::executor_of_amx();
+    drawing draw(2);
+    for (int length = 1; length <= jit::amx_rows; length++)
+        for (int together = 1; together * length <= jit::amx_rows && together <= 3; together++)
+            for (int lines = std::max(2, together); lines <= together * jit::amx_accumulators; lines++) {
+                const int registers = (lines + together - 1) / together;
+                const int vectors = 1 + (lines + length) % (jit::amx_accumulators / registers);
+                const kernel_call c = draw.call_of_lines(length, together, lines, vectors);
+                ASSERT_EQ(got(c), expected(c))
+                    << lines << " lines of " << length << " rows x " << vectors << ", " << together
+                    << " in a register, tail " << c.spec.tail << ", " << c.taps << " of " << c.spec.taps
+                    << " taps of " << c.spec.quads << " quads, " << c.tiles << " tiles";
             }
 }
 

@@ -65,7 +65,62 @@ TEST(amx_plan, large_layers_have_four_accumulators) {
         }
     EXPECT_EQ(plan_of({1024, 28, 256}).tiles.vectors, 2)
         << "weights that are read from the second-level cache";
-    EXPECT_EQ(plan_of({512, 7, 512, 3}).tiles.vectors, 4) << "seven rows at a time";
+}
+
+TEST(amx_plan, short_lines_share_a_tile) {
+    const auto tiles = [](dim_t channels, dim_t size) {
+        return plan_of({channels, size, channels, 3}).tiles;
+    };
+    for (const dim_t size : {9, 13, 14, 16}) {
+        const tile_plan t = tiles(256, size);
+        const int registers = t.lines; // a line in each
+        EXPECT_GE(registers, 2) << size;
+        EXPECT_GE(registers * t.vectors, 3) << size;
+        EXPECT_LE(registers * t.vectors, jit::amx_accumulators) << size;
+        EXPECT_EQ(t.register_rows, size);
+        EXPECT_EQ(t.rows, t.lines * size);
+        EXPECT_EQ(t.tail_rows, size % t.lines * size);
+    }
+    const tile_plan seven = tiles(512, 7); // all of the image: weights are read once
+    EXPECT_EQ(seven.lines, 7);
+    EXPECT_EQ(seven.register_rows, 7 + 2 + 7);
+    EXPECT_EQ(seven.vectors, 1);
+    EXPECT_EQ(tiles(256, 28).lines, 1);
+}
+
+TEST(amx_plan, lines_of_a_tile_have_one_range) {
+    const dot_plan p = plan_of({256, 13, 256, 3});
+    ASSERT_EQ(p.range_of_line.size(), 13u);
+    const auto range = [&](std::size_t line) { return p.ranges[p.range_of_line[line]]; };
+    EXPECT_EQ(range(0), (line_range{0, 3})) << "as line 1, which reads all lines of the kernel";
+    EXPECT_EQ(range(11), (line_range{0, 3}));
+    EXPECT_EQ(range(12), (line_range{0, 2})) << "alone in its tile";
+    EXPECT_EQ(p.work.unit, p.tiles.lines);
+    EXPECT_EQ(p.work.units_per_slice, div_up(dim_t{13}, p.work.unit));
+}
+
+TEST(amx_plan, last_tiles_of_lines_fit_their_registers) {
+    for (dim_t width = 1; width <= jit::amx_rows; width++)
+        for (dim_t distance : {dim_t{0}, width, width + 1, width + 2, 2 * width + 1})
+            for (dim_t height = 2; height <= 20; height++) {
+                const tile_plan line =
+                    plan_tiles(amx, width, 64, 144, few_temps, {}, {}, jit::dot_products::tiles);
+                const short_lines lines{height, width, distance, 3, height, true};
+                const tile_plan t = join_lines(line, lines, 64, 144, {1, height, 1});
+                SCOPED_TRACE(testing::Message() << height << " lines of " << width << ", " << distance);
+                EXPECT_EQ(t.rows % width, 0);
+                EXPECT_EQ(t.tail_rows, t.lines > 1 ? height % t.lines * width : 0);
+                for (const int rows : {t.rows, t.tail_rows}) {
+                    if (rows == 0)
+                        continue;
+                    const auto in =
+                        jit::amx_row_tiles(rows, t.register_rows_of(rows), t.lines_of(rows), t.line_distance);
+                    EXPECT_LE(t.register_rows_of(rows), jit::amx_rows);
+                    EXPECT_LE(in.count * t.vectors, jit::amx_accumulators);
+                    EXPECT_GE(in.count * in.lines, t.lines_of(rows));
+                    EXPECT_EQ(t.register_rows_of(rows), width + (in.lines - 1) * t.line_distance);
+                }
+            }
 }
 
 TEST(amx_plan, tiles_cover_the_line_and_fit_the_registers) {
