@@ -25,6 +25,7 @@ const struct {
     {"attention_ops 1", {"operator", replay_attention_operators}},
     {"octet-dynamic-vectors 1", {"contract", replay_dynamic_products}},
     {"recurrent 1", {"operator", replay_recurrent}},
+    {"nbits 1", {"operator", replay_nbits_operators}},
 };
 
 file_kind recognise(const json_value &root) {

@@ -3,9 +3,10 @@
 // Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
 // the same.
 //
-// Eight kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime, those of its decoders and recurrent
-// ones, products with a dynamic source, requantization check values, goldens of whole networks, and graphs that probe
-// ONNX Runtime's transformers. Start reading at check_file; each kind has a file of its own.
+// Nine kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime, those of its decoders,
+// recurrent ones and those with weights in blocks, products with a dynamic source, requantization check values,
+// goldens of whole networks, and graphs that probe ONNX Runtime's transformers. Start reading at check_file; each kind
+// has a file of its own.
 
 #include <iosfwd>
 #include <string>
@@ -43,6 +44,7 @@ void replay_ort_operators(const vector_file &file, const options &opt, report &r
 void replay_attention_operators(const vector_file &file, const options &opt, report &results);
 void replay_dynamic_products(const vector_file &file, const options &opt, report &results);
 void replay_recurrent(const vector_file &file, const options &opt, report &results);
+void replay_nbits_operators(const vector_file &file, const options &opt, report &results);
 void replay_requantization(const vector_file &file, const options &opt, report &results);
 void replay_models(const vector_file &file, const options &opt, report &results);
 void replay_ort_graphs(const vector_file &file, const options &opt, report &results);
@@ -56,13 +58,9 @@ void write(const memory &m, byte_view bytes);
 byte_view view_of(const memory &m);
 
 /// Returns the first difference of two dense tensors: "y[17] (0,2,5): expected -12, got -11 (3 of 504
-/// elements differ)"; empty if they are equal byte for byte.
+/// elements differ)"; empty if they are equal byte for byte, but for NaN as told.
 std::string first_difference(const std::string &name, data_type type, const memory::dims &dims,
-                             byte_view expected, byte_view got);
-
-/// The expected floats with a NaN of `got` in the place of each NaN that both have there, which differs in bits that no
-/// contract defines.
-std::vector<std::uint8_t> with_nans_of(byte_view expected, byte_view got);
+                             byte_view expected, byte_view got, bool any_nan_is_equal = false);
 
 /// "(multiplier, shift)"
 std::string to_text(const fixed_point_multiplier &m);
@@ -89,7 +87,7 @@ struct operator_case {
         std::vector<tensor_record> outputs;
     };
     std::vector<expectation> expected;
-    bool nan_is_nan = false; ///< bits of a NaN do not count
+    bool any_nan_is_equal = false; ///< of floats, whose bits are equal else
 };
 
 /// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where

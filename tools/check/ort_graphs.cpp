@@ -163,11 +163,10 @@ private:
 
     static std::string difference(const std::string &name, const tensor_view &got,
                                   const tools::array &expected) {
-        std::vector<std::uint8_t> bytes = elements_of(expected, got);
-        const byte_view own = view_of(got.get_memory());
-        if (got.data_type() == data_type::f32)
-            bytes = with_nans_of({bytes.data(), bytes.size()}, own);
-        return first_difference(name, got.data_type(), got.dims(), {bytes.data(), bytes.size()}, own);
+        const std::vector<std::uint8_t> bytes = elements_of(expected, got);
+        const bool any_nan_is_equal = true;
+        return first_difference(name, got.data_type(), got.dims(), {bytes.data(), bytes.size()},
+                                view_of(got.get_memory()), any_nan_is_equal);
     }
 
     const json_value &case_;

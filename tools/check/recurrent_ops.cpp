@@ -59,7 +59,7 @@ public:
     operator_case build() {
         case_.op = form_.op;
         case_.name = case_json_["name"].text();
-        case_.nan_is_nan = true;
+        case_.any_nan_is_equal = true;
         case_.expected.resize(1);
         case_.graph.framework = "onnx";
         model::node node{form_.op, {}, {}, {}};

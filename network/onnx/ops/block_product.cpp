@@ -296,6 +296,7 @@ using namespace row_words;
 constexpr row onnx_block_product_rows[] = {
     row("MatMulNBits", {3, 6}, lower_product, infer_product, keeps_rows)
         .in(domains::microsoft)
+        .sums(products::of_codes)
         .sizes(flow::matrices),
 };
 

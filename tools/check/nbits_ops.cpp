@@ -1,0 +1,189 @@
+// Vectors of ONNX Runtime's operators on weights that are quantized in blocks: each case becomes a network of one node,
+// or of DequantizeLinear and a product. What Octet does not execute is skipped with its reason.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "check/check.hpp"
+
+namespace octet::vectors {
+namespace {
+
+class case_builder {
+public:
+    case_builder(const json_value &c, const std::vector<std::uint8_t> &blob)
+        : params_(c["params"]), inputs_(c["inputs"]), outputs_(c["outputs"]), blob_(blob) {
+        case_.op = c["op"].text();
+        case_.name = c["name"].text();
+        case_.any_nan_is_equal = true;
+        case_.expected.resize(1);
+        case_.graph.framework = "onnx";
+    }
+
+    operator_case matmul_nbits() {
+        const bool is_constant = flag("weights_constant");
+        model::node n{"MatMulNBits",
+                      {input("a", false), input("b", is_constant), input("scales", is_constant),
+                       input("zero_points", flag("zero_points_constant")), input("g_idx", true),
+                       input("bias", is_constant)},
+                      {output()},
+                      {}};
+        for (const char *name : {"K", "N", "bits", "block_size", "accuracy_level"})
+            if (params_.has(name))
+                n.attributes[name] = integer(name);
+        add(std::move(n));
+        return std::move(case_);
+    }
+
+    operator_case dequantized_matmul() {
+        const std::int64_t block = integer("block_size");
+        const memory::dims matrix{integer("K"), integer("N")};
+        const data_type type = params_["weight_type"].text() == "s8" ? data_type::s8 : data_type::u8;
+        const int w = add(of_type(input_tensor("w", true), type, matrix));
+        const int scales = input("scales", true);
+        const int zeros = inputs_.has("zero_points") ? add(of_type(input_tensor("zero_points", true), type,
+                                                                   case_.graph.tensors[index(scales)].dims))
+                                                     : -1;
+        model::tensor weights;
+        weights.name = "weights";
+        weights.type = data_type::f32;
+        weights.dims = matrix;
+        const int dequantized = add(std::move(weights));
+        model::node dq{"DequantizeLinear", {w, scales, zeros}, {dequantized}, {}};
+        dq.attributes["axis"] = std::int64_t{block == 0 ? 1 : 0};
+        if (block != 0)
+            dq.attributes["block_size"] = block;
+        const std::string op = params_["node"].text();
+        const int a = input("a", false);
+        model::node product{op, {a, dequantized, input("bias", true)}, {output()}, {}};
+        add(std::move(dq));
+        add(std::move(product));
+        return std::move(case_);
+    }
+
+    operator_case gather() {
+        model::node n{"GatherBlockQuantized",
+                      {input("data", true), indices(), input("scales", true), input("zero_points", true)},
+                      {output()},
+                      {}};
+        for (const char *name : {"bits", "block_size", "gather_axis", "quantize_axis"})
+            n.attributes[name] = integer(name);
+        add(std::move(n));
+        return std::move(case_);
+    }
+
+private:
+    static std::size_t index(int t) { return static_cast<std::size_t>(t); }
+    std::int64_t integer(const char *name) const { return params_[name].as<std::int64_t>(); }
+    bool flag(const char *name) const { return integer(name) != 0; }
+
+    int add(model::tensor t) {
+        case_.graph.tensors.push_back(std::move(t));
+        return static_cast<int>(case_.graph.tensors.size() - 1);
+    }
+    /// The last node gives the outputs.
+    void add(model::node n) {
+        while (n.inputs.back() < 0)
+            n.inputs.pop_back();
+        case_.graph.outputs = n.outputs;
+        case_.graph.nodes.push_back(std::move(n));
+    }
+
+    static model::tensor of_type(model::tensor t, data_type type, const memory::dims &dims) {
+        t.type = type;
+        t.dims = dims;
+        return t;
+    }
+    model::tensor input_tensor(const char *name, bool is_constant) const {
+        tensor_record t = read_tensor(inputs_[name], blob_);
+        t.name = name;
+        return as_model_tensor(t, is_constant);
+    }
+    int input(const char *name, bool is_constant) {
+        if (!inputs_.has(name))
+            return -1;
+        const int i = add(input_tensor(name, is_constant));
+        if (!is_constant) {
+            case_.graph.inputs.push_back(i);
+            case_.inputs.emplace_back(i, read_tensor(inputs_[name], blob_).bytes);
+        }
+        return i;
+    }
+    /// Networks have s32 for s64.
+    int indices() {
+        const json_value record = inputs_["indices"];
+        if (record["dtype"].text() == "s32")
+            return input("indices", false);
+        constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+        model::tensor t;
+        t.name = "indices";
+        t.type = data_type::s32;
+        t.dims = record["dims"].list<std::int64_t>();
+        const auto offset = static_cast<std::size_t>(record["offset"].integer(0, any)),
+                   size = static_cast<std::size_t>(record["nbytes"].integer(0, any));
+        if (offset > blob_.size() || size > blob_.size() - offset)
+            record.fail("lies outside of the blob");
+        for (std::size_t i = 0; i + sizeof(std::int64_t) <= size; i += sizeof(std::int64_t)) {
+            std::int64_t value = 0;
+            std::memcpy(&value, blob_.data() + offset + i, sizeof value);
+            indices_.push_back(static_cast<std::int32_t>(value));
+        }
+        const int i = add(std::move(t));
+        case_.graph.inputs.push_back(i);
+        case_.inputs.emplace_back(i, byte_view{reinterpret_cast<const std::uint8_t *>(indices_.data()),
+                                               indices_.size() * sizeof(std::int32_t)});
+        return i;
+    }
+    int output() {
+        tensor_record y = read_tensor(outputs_["y"], blob_);
+        y.name = "y";
+        case_.expected[0].outputs.push_back(y);
+        return add(as_model_tensor(y, false));
+    }
+
+    json_value params_, inputs_, outputs_;
+    const std::vector<std::uint8_t> &blob_;
+    operator_case case_;
+    std::vector<std::int32_t> indices_;
+};
+
+/// Why Octet does not run a case; empty: it does, or says so itself.
+std::string reason_to_skip(const json_value &c) {
+    const std::string op = c["op"].text();
+    const json_value inputs = c["inputs"], params = c["params"];
+    for (const std::string &name : inputs.keys())
+        if (inputs[name.c_str()]["dtype"].text() == "f16")
+            return "its input '" + name + "' is f16";
+    if (op == "GatherBlockQuantized")
+        return params["data_type"].text() == "u8" ? "" : "its data is " + params["data_type"].text();
+    if (op != "dq_matmul")
+        return is_supported("onnx", op) ? "" : "Octet does not execute this operator";
+    if (const std::string type = params["weight_type"].text(); type != "u8" && type != "s8")
+        return "its weights are " + type;
+    if ((params.has("session_accuracy_level") && params["session_accuracy_level"].as<std::int64_t>() != 4) ||
+        params.has("session_block_size"))
+        return "it sets options of the session";
+    return "";
+}
+
+} // namespace
+
+void replay_nbits_operators(const vector_file &file, const options &opt, report &results) {
+    const std::vector<std::uint8_t> blob = file.read_blob();
+    for (const json_value &c : file.root()["cases"].items()) {
+        const std::string op = c["op"].text(), name = c["name"].text();
+        if (!results.wants(op))
+            continue;
+        results.begin(name);
+        if (const std::string reason = reason_to_skip(c); !reason.empty()) {
+            results.skip(op, name, reason);
+            continue;
+        }
+        case_builder builder(c, blob);
+        replay(op == "MatMulNBits"            ? builder.matmul_nbits()
+               : op == "GatherBlockQuantized" ? builder.gather()
+                                              : builder.dequantized_matmul(),
+               opt, results);
+    }
+}
+
+} // namespace octet::vectors
