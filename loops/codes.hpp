@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Vectors of floats with what products of codes need besides: floats that are rounded to codes, and sums of four
-// products of u8 weights and codes in each lane. A file that uses them as `vec`, and as `narrow` for weights of four bits
-// or fewer, is compiled once for each instruction set by forms_of_codes.inl.
+// products of u8 weights and codes in each lane. A file that uses them as `vec`, and as `narrow` for weights of four
+// bits or fewer, is compiled once for each instruction set by forms_of_codes.inl.
 
 #include <cmath>
 #include <cstdint>

@@ -44,8 +44,8 @@ OCTET_TARGET inline void dequantize_block(const dequantized_panel &p, dim_t bloc
     }
 }
 
-/// Elements `first` to `last` - 1, and up to three more where their last byte has more. Neighbours of one block are taken
-/// together; where indices name other blocks within a byte, the byte is dequantized for each of them.
+/// Elements `first` to `last` - 1, and up to three more where their last byte has more. Neighbours of one block are
+/// taken together; where indices name other blocks within a byte, the byte is dequantized for each of them.
 template <int bits>
 OCTET_TARGET void dequantize(const dequantized_panel &p, dim_t first, dim_t last, floats_of_piece &y) {
     constexpr dim_t in_a_byte = 8 / bits;

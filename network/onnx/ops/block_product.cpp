@@ -271,8 +271,8 @@ void infer_product(node_shapes &n) {
     n.set_output(n.input(0).type, result);
 }
 
-/// A row does not depend on others, but in ONNX Runtime its place may select an order of sums: a single row has its own,
-/// and with some blocks so has the last one of an odd number.
+/// A row does not depend on others, but in ONNX Runtime its place may select an order of sums: a single row has its
+/// own, and with some blocks so has the last one of an odd number.
 bool keeps_rows(const node_rows &o) {
     if (!o.only_depends_on_first() || o.rank() < 2 || !o.has(codes_input))
         return false;

@@ -1,5 +1,5 @@
-// MatMulNBits of ONNX Runtime: which of its arithmetics a node has, and what is refused. The orders of sums are tested in
-// loops/tests; the numbers here are those that ONNX Runtime 1.30 gave.
+// MatMulNBits of ONNX Runtime: which of its arithmetics a node has, and what is refused. The orders of sums are tested
+// in loops/tests; the numbers here are those that ONNX Runtime 1.30 gave.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <filesystem>
