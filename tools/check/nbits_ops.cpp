@@ -178,6 +178,8 @@ void replay_nbits_operators(const vector_file &file, const options &opt, report 
             results.skip(op, name, reason);
             continue;
         }
+        if (replay_recurrent_case(c, blob, opt, results))
+            continue;
         case_builder builder(c, blob);
         replay(op == "MatMulNBits"            ? builder.matmul_nbits()
                : op == "GatherBlockQuantized" ? builder.gather()

@@ -117,9 +117,17 @@ private:
         return index;
     }
 
+    /// A list of directions, or their number.
+    std::string direction() const {
+        const json_value directions = params_["directions"];
+        if (directions.is_number())
+            return directions.integer(1, 2) == 2 ? "bidirectional" : "forward";
+        const std::vector<json_value> all = directions.items();
+        return all.size() == 2 ? "bidirectional" : all.at(0).text();
+    }
+
     void set_attributes(model::node &node) const {
-        const std::vector<json_value> directions = params_["directions"].items();
-        node.attributes["direction"] = directions.size() == 2 ? "bidirectional" : directions.at(0).text();
+        node.attributes["direction"] = direction();
         for (const char *name : {"hidden_size", "input_forget", "linear_before_reset"})
             if (params_.has(name))
                 node.attributes[name] = params_[name].as<std::int64_t>();
@@ -141,6 +149,16 @@ private:
 
 } // namespace
 
+bool replay_recurrent_case(const json_value &c, const std::vector<std::uint8_t> &blob, const options &opt,
+                           report &results) {
+    const std::string op = c["op"].text();
+    const recurrent_form *form = find_form(op);
+    if (!form || !is_supported("onnx", op))
+        return false;
+    replay(recurrent_case(*form, c, blob).build(), opt, results);
+    return true;
+}
+
 void replay_recurrent(const vector_file &file, const options &opt, report &results) {
     const std::vector<std::uint8_t> blob = file.read_blob();
     for (const json_value &c : file.root()["cases"].items()) {
@@ -148,10 +166,7 @@ void replay_recurrent(const vector_file &file, const options &opt, report &resul
         if (!results.wants(op))
             continue;
         results.begin(name);
-        const recurrent_form *form = find_form(op);
-        if (form && is_supported("onnx", op))
-            replay(recurrent_case(*form, c, blob).build(), opt, results);
-        else
+        if (!replay_recurrent_case(c, blob, opt, results))
             results.skip(op, name, "Octet does not execute " + op);
     }
 }
