@@ -147,9 +147,9 @@ TEST_F(amx_dot, convolution_of_all_kinds) {
         {64, 48, 9, 6, 3},   // several short lines in a tile: with positions between them,
         {64, 64, 11, 7, 3},  // and a last tile of fewer,
         {128, 32, 10, 4, 3}, // three in a register,
-        {64, 48, 7, 14, 3},  // a line in each register,
-        {64, 40, 9, 13, 3, 2},
-        {96, 64, 14, 26, 1, 2},     // in the user's memory,
+        {96, 48, 7, 14, 3},  // a line in each register,
+        {96, 40, 11, 25, 3, 2},
+        {96, 96, 12, 20, 1, 2},     // in the user's memory,
         {64, 64, 8, 7, 3, 1, 1, 2}, // of groups
     };
     for (const image &i : images)

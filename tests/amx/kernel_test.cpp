@@ -113,8 +113,10 @@ private:
         for (dim_t t = 0; t < s.taps; t++)
             c.tap_offsets.push_back(s.taps == 1 ? 0 : between(0, most_tap_offset));
         const bool are_codes = c.dst_type != data_type::s32; // whose sums should not all saturate
-        c.src.resize(static_cast<std::size_t>((c.tiles - 1) * c.src_step + c.row_offset(s.rows - 1) +
-                                              most_tap_offset + s.quads * quad_bytes));
+        const auto offsets = c.tap_offsets.begin() + c.first_tap;
+        const dim_t reach = *std::max_element(offsets, offsets + c.taps); // nothing behind it is read
+        c.src.resize(static_cast<std::size_t>((c.tiles - 1) * c.src_step + c.row_offset(s.rows - 1) + reach +
+                                              s.quads * quad_bytes));
         for (auto &x : c.src)
             x = static_cast<std::uint8_t>(one_of(4) ? between(0, 255) : 255 * between(0, 1));
         c.weights.resize(static_cast<std::size_t>(groups * s.vectors * c.block_bytes()));
