@@ -147,7 +147,7 @@ TEST_F(OnnxRuntimeProvider, TakesProductsWithWeightsInBlocks) {
             m.set(n, "accuracy_level", level);
             const std::vector<std::uint8_t> model = m.finish();
 
-            const session cpu(model, {}), octet(model, with_octet({{"log", "1"}}));
+            const session cpu(model, {}), octet(model, with_octet({{"minimum", "1"}, {"log", "1"}}));
             EXPECT_TRUE(octet.operators_of(by::cpu).empty()) << told();
             const std::vector<ort_tensor> x{reals({rows, inner}, 5)}, y = octet.run(x), theirs = cpu.run(x);
             network alone(model.data(), model.size(), "blocks.onnx");

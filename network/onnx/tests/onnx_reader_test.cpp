@@ -266,7 +266,7 @@ TEST(OnnxReaderRefuses, OperatorsOfOtherDomains) {
     EXPECT_DEFECT(with("Relu", b::microsoft), "unsupported operators: node 0 (com.microsoft::Relu)");
     EXPECT_DEFECT(with("Relu", "ai.onnx.ml"), "unsupported operators: node 0 (ai.onnx.ml::Relu)");
     EXPECT_DEFECT(with("QuickGelu", ""), "unsupported operators: node 0 (ai.onnx::QuickGelu)");
-    EXPECT_DEFECT(with("Attention", ""), "unsupported operators: node 0 (ai.onnx::Attention)");
+    EXPECT_DEFECT(with("BiasGelu", ""), "unsupported operators: node 0 (ai.onnx::BiasGelu)");
     EXPECT_DEFECT(with("AttentionMask", b::microsoft),
                   "unsupported operators: node 0 (com.microsoft::AttentionMask)");
 }
