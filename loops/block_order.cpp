@@ -1,3 +1,4 @@
+// Which lane takes which sums of a block, as `block_order.hpp` describes it; start at the last function.
 // SPDX-License-Identifier: Apache-2.0
 #include "loops/block_order.hpp"
 
