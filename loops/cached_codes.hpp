@@ -1,6 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Keys and values of attention as codes of 8 or 4 bits, in ONNX Runtime's arithmetic: what a cache of a decoder may hold.
+// Keys and values of attention as codes of 8 or 4 bits, in ONNX Runtime's arithmetic: what a cache of a decoder may
+// hold.
 
 #include "octet/types.hpp"
 

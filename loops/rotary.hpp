@@ -6,8 +6,8 @@
 
 namespace octet::loops {
 
-/// Rows of `width` elements, of which the first `rotated` are pairs: (x[i], x[i + rotated / 2]), or (x[2 i], x[2 i + 1])
-/// where they are interleaved. The others are copied.
+/// Rows of `width` elements, of which the first `rotated` are pairs: (x[i], x[i + rotated / 2]), or
+/// (x[2 i], x[2 i + 1]) where they are interleaved. The others are copied.
 struct rotary_rows {
     rotary_rows(dim_t row_width, dim_t rotated_elements, bool are_interleaved); ///< for the level in use
 

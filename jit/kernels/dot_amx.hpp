@@ -3,8 +3,8 @@
 // The dot kernel (dot.hpp) with its products in tile registers: same packed weights, same arguments, same epilogue,
 // same integers.
 //
-//   accumulators   up to four, 16 rows x 16 columns of sums each: rows x columns are 1 x 1 to 1 x 4, 2 x 1, 2 x 2, 3 x 1
-//                  or 4 x 1
+//   accumulators   up to four, 16 rows x 16 columns of sums each: rows x columns are 1 x 1 to 1 x 4, 2 x 1, 2 x 2,
+//                  3 x 1 or 4 x 1
 //   a step         16 quads of the reduction, 64 bytes of each row: a tile of source rows at their distance in memory,
 //                  and 16 rows of packed weights, which lie one after the other
 //   finish         sums of a tile are stored on the stack in front of the next tile's first products, 4 KiB that stay

@@ -1,5 +1,6 @@
-// SimplifiedLayerNormalization, which the standard has as RMSNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these.
-// Also norms whose scale or shift is no row of numbers, which it computes in double precision.
+// SimplifiedLayerNormalization, which the standard has as RMSNormalization: rows over the root of the mean of their
+// squares, as ONNX Runtime sums these. Also norms whose scale or shift is no row of numbers, which it computes in
+// double precision.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
