@@ -1,4 +1,4 @@
-// ggml's blocks: records written out by hand, values that llama.cpp's library computed from a pattern of bytes,
+// ggml's blocks: records written out by hand, values that ggml's library computed from a pattern of bytes,
 // refusals. `octet check` compares whole rows with ggml.
 // SPDX-License-Identifier: Apache-2.0
 #include "common/ggml_blocks.hpp"
