@@ -217,9 +217,10 @@ double image_cycles(const short_lines &l, const tile_plan &t, dim_t quads) {
         return amx_tile_cycles({rows, in.count, register_rows, vectors, quads, l.uses, is_first});
     };
     const bool differs = t.tail_rows && t.register_rows_of(t.tail_rows) < t.register_rows;
+    const dim_t later_tiles = l.count / t.lines - 1;
     const auto panel = [&](int vectors) {
         return cycles(t.rows, vectors, l.are_weights_beyond_l2) +
-               static_cast<double>(l.count / t.lines - 1) * cycles(t.rows, vectors, false) +
+               static_cast<double>(later_tiles) * cycles(t.rows, vectors, false) +
                (t.tail_rows ? cycles(t.tail_rows, vectors, false) : 0) +
                (differs ? 2 * costs::per_tile_configuration : 0);
     };
