@@ -16,14 +16,14 @@
 namespace octet::model {
 namespace {
 
-namespace in {
+namespace group_in {
 constexpr std::size_t query = 0, key = 1, value = 2, past_key = 3, past_value = 4, lengths = 5, total = 6,
                       cosines = 7, sines = 8, positions = 9, bias = 10, sink = 11, key_scales = 12,
                       value_scales = 13;
-} // namespace in
-namespace out {
+} // namespace group_in
+namespace group_out {
 constexpr std::size_t y = 0, present_key = 1, present_value = 2, scores = 3;
-} // namespace out
+} // namespace group_out
 
 /// Sizes that are known when the network is planned.
 struct group_sizes {
@@ -86,38 +86,38 @@ struct group_options {
 class group_query_attention final : public loop_step {
 public:
     group_query_attention(const lowering &l, const group_sizes &sizes, const group_options &options)
-        : s_(sizes), o_(options), query_(l.input_buffer(in::query)), lengths_(l.input_buffer(in::lengths)),
-          total_(l.input_buffer(in::total)), dst_(l.output_buffer(out::y)),
-          present_key_(l.output_buffer(out::present_key)),
-          present_value_(l.output_buffer(out::present_value)),
-          rotary_(s_.width, options.rotates ? 2 * l.input(in::cosines).dims.back() : 0,
+        : s_(sizes), o_(options), query_(l.input_buffer(group_in::query)),
+          lengths_(l.input_buffer(group_in::lengths)), total_(l.input_buffer(group_in::total)),
+          dst_(l.output_buffer(group_out::y)), present_key_(l.output_buffer(group_out::present_key)),
+          present_value_(l.output_buffer(group_out::present_value)),
+          rotary_(s_.width, options.rotates ? 2 * l.input(group_in::cosines).dims.back() : 0,
                   options.is_interleaved) {
         if (!s_.is_packed) {
-            key_ = l.input_buffer(in::key);
-            value_ = l.input_buffer(in::value);
+            key_ = l.input_buffer(group_in::key);
+            value_ = l.input_buffer(group_in::value);
         }
         const auto take = [&](std::optional<buffer> &b, std::size_t i) {
             if (l.has_input(i) && element_count(l.input(i).dims) > 0)
                 b = l.input_buffer(i);
         };
-        take(past_key_, in::past_key);
-        take(past_value_, in::past_value);
-        take(positions_, in::positions);
-        take(bias_, in::bias);
-        take(sink_, in::sink);
+        take(past_key_, group_in::past_key);
+        take(past_value_, group_in::past_value);
+        take(positions_, group_in::positions);
+        take(bias_, group_in::bias);
+        take(sink_, group_in::sink);
         if (s_.code_bits != 0) {
-            key_scales_ = l.input_buffer(in::key_scales);
-            value_scales_ = l.input_buffer(in::value_scales);
+            key_scales_ = l.input_buffer(group_in::key_scales);
+            value_scales_ = l.input_buffer(group_in::value_scales);
         }
         if (bias_)
-            bias_dims_ = l.input(in::bias).dims;
+            bias_dims_ = l.input(group_in::bias).dims;
         if (o_.rotates) {
-            cosines_ = l.input_buffer(in::cosines);
-            sines_ = l.input_buffer(in::sines);
-            angles_ = l.input(in::cosines).dims[0];
+            cosines_ = l.input_buffer(group_in::cosines);
+            sines_ = l.input_buffer(group_in::sines);
+            angles_ = l.input(group_in::cosines).dims[0];
         }
         if (o_.kept != 0)
-            scores_ = l.output_buffer(out::scores);
+            scores_ = l.output_buffer(group_out::scores);
         const loops::attention_tiles t = tiles(s_.present);
         using loops_ = loops::attention_loops;
         const dim_t blocks = s_.batch * s_.heads * ((s_.rows + row_block - 1) / row_block);
@@ -365,48 +365,48 @@ void need_dims(const lowering &l, std::size_t i, const char *name, const memory:
 }
 
 void check_past(const lowering &l, group_sizes &s) {
-    const bool has_past = l.has_input(in::past_key);
-    if (has_past != l.has_input(in::past_value))
+    const bool has_past = l.has_input(group_in::past_key);
+    if (has_past != l.has_input(group_in::past_value))
         refuse("one of past_key and past_value is given, allowed are both or none");
     if (!has_past)
         return;
-    const memory::dims &past = l.input(in::past_key).dims;
+    const memory::dims &past = l.input(group_in::past_key).dims;
     s.past = past.size() == 4 ? past[2] : 0;
-    need_dims(l, in::past_key, "past_key", s.cache(s.past), s.type());
-    need_dims(l, in::past_value, "past_value", s.cache(s.past), s.type());
+    need_dims(l, group_in::past_key, "past_key", s.cache(s.past), s.type());
+    need_dims(l, group_in::past_value, "past_value", s.cache(s.past), s.type());
 }
 
 void check_scales(const lowering &l, const group_sizes &s) {
     const memory::dims allowed =
         s.has_scales_of_elements ? memory::dims{s.groups, 1, s.width} : memory::dims{1};
     for (const auto &[i, name] :
-         {std::pair(in::key_scales, "k_scale"), std::pair(in::value_scales, "v_scale")})
+         {std::pair(group_in::key_scales, "k_scale"), std::pair(group_in::value_scales, "v_scale")})
         if (s.code_bits != 0)
             need_dims(l, i, name, allowed);
 }
 
 void check_rotation(const lowering &l, const group_sizes &s) {
-    const memory::dims &cosines = l.input(in::cosines, {data_type::f32}).dims;
+    const memory::dims &cosines = l.input(group_in::cosines, {data_type::f32}).dims;
     if (cosines.size() != 2 || cosines[1] < 1 || 2 * cosines[1] > s.width || s.width % 16 != 0)
         refuse("cos_cache is " + to_text(cosines) + " for heads of " + std::to_string(s.width) +
                ", allowed are 2 dimensions, the second at most half of a head of a multiple of 16");
-    need_dims(l, in::sines, "sin_cache", cosines);
-    if (l.has_input(in::positions) &&
-        element_count(l.input(in::positions, {data_type::s32}).dims) != s.batch * s.rows)
-        refuse("position_ids is " + to_text(l.input(in::positions).dims) +
+    need_dims(l, group_in::sines, "sin_cache", cosines);
+    if (l.has_input(group_in::positions) &&
+        element_count(l.input(group_in::positions, {data_type::s32}).dims) != s.batch * s.rows)
+        refuse("position_ids is " + to_text(l.input(group_in::positions).dims) +
                ", allowed: " + to_text({s.batch, s.rows}));
 }
 
 void check_scores(const lowering &l, const group_sizes &s) {
-    if (l.has_input(in::bias)) {
-        const memory::dims &bias = l.input(in::bias, {data_type::f32}).dims;
+    if (l.has_input(group_in::bias)) {
+        const memory::dims &bias = l.input(group_in::bias, {data_type::f32}).dims;
         if (bias.size() != 4 || (bias[0] != 1 && bias[0] != s.batch) ||
             (bias[1] != 1 && bias[1] != s.heads) || bias[2] != s.rows)
             refuse("attention_bias is " + to_text(bias) + ", allowed: (1 or batch)x(1 or heads)x" +
                    std::to_string(s.rows) + "xtotal_sequence_length");
     }
-    if (l.has_input(in::sink))
-        need_dims(l, in::sink, "head_sink", {s.heads});
+    if (l.has_input(group_in::sink))
+        need_dims(l, group_in::sink, "head_sink", {s.heads});
 }
 
 group_options options_of(const lowering &l, const group_sizes &s) {
@@ -430,28 +430,30 @@ group_options options_of(const lowering &l, const group_sizes &s) {
 std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
     if (l.integer("sliding_window_cache", 0) != 0)
         refuse_as_unimplemented("attribute 'sliding_window_cache' is not 0");
-    group_sizes s = sizes_of(l.input(in::query, {data_type::f32}).dims, l.integer("num_heads", 0),
-                             l.integer("kv_num_heads", 0), !l.has_input(in::key));
+    group_sizes s = sizes_of(l.input(group_in::query, {data_type::f32}).dims, l.integer("num_heads", 0),
+                             l.integer("kv_num_heads", 0), !l.has_input(group_in::key));
     read_code_options(l, s);
-    if (s.code_bits != 0 && l.integer("past_present_share_buffer", 0) == 0 && !l.has_input(in::past_key))
+    if (s.code_bits != 0 && l.integer("past_present_share_buffer", 0) == 0 &&
+        !l.has_input(group_in::past_key))
         refuse("past_key is absent, which quantized caches need");
     if (s.width % 8 != 0)
         refuse("heads have " + std::to_string(s.width) + " elements, allowed: a multiple of 8");
     if (!s.is_packed) {
-        need_dims(l, in::key, "key", {s.batch, s.rows, s.groups * s.width});
-        need_dims(l, in::value, "value", {s.batch, s.rows, s.groups * s.width});
+        need_dims(l, group_in::key, "key", {s.batch, s.rows, s.groups * s.width});
+        need_dims(l, group_in::value, "value", {s.batch, s.rows, s.groups * s.width});
     }
     check_past(l, s);
     check_scales(l, s);
-    const tensor &y = l.output(out::y, {data_type::f32});
-    if (l.get_node().outputs.size() <= out::present_value)
+    const tensor &y = l.output(group_out::y, {data_type::f32});
+    if (l.get_node().outputs.size() <= group_out::present_value)
         refuse_as_unimplemented("present_key or present_value is no output, allowed are both");
-    s.present = l.output(out::present_key, {s.type()}).dims[2];
-    if (element_count(l.input(in::lengths, {data_type::s32}).dims) != s.batch ||
-        element_count(l.input(in::total, {data_type::s32}).dims) != 1 ||
+    s.present = l.output(group_out::present_key, {s.type()}).dims[2];
+    if (element_count(l.input(group_in::lengths, {data_type::s32}).dims) != s.batch ||
+        element_count(l.input(group_in::total, {data_type::s32}).dims) != 1 ||
         y.dims != memory::dims{s.batch, s.rows, s.heads * s.width})
-        refuse("seqlens_k is " + to_text(l.input(in::lengths).dims) + " and total_sequence_length " +
-               to_text(l.input(in::total).dims) + ", allowed: " + to_text({s.batch}) + " and one number");
+        refuse("seqlens_k is " + to_text(l.input(group_in::lengths).dims) + " and total_sequence_length " +
+               to_text(l.input(group_in::total).dims) + ", allowed: " + to_text({s.batch}) +
+               " and one number");
     const group_options o = options_of(l, s);
     if (o.rotates)
         check_rotation(l, s);
@@ -465,16 +467,16 @@ std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
 /// follows from sizes where the mask's does; if it is unknown, the new ones come behind all that are past.
 void infer_group_query_attention(node_shapes &n) {
     const dim_t heads = n.integer("num_heads", 0), groups = n.integer("kv_num_heads", 0);
-    group_sizes s = sizes_of(n.dims(in::query), heads, groups, !n.has_input(in::key));
+    group_sizes s = sizes_of(n.dims(group_in::query), heads, groups, !n.has_input(group_in::key));
     read_code_options(n, s);
-    const dim_t past = n.has_input(in::past_key) ? n.dims_of_rank(in::past_key, 4)[2] : 0;
-    const auto known = known_integers(n.input(in::total));
+    const dim_t past = n.has_input(group_in::past_key) ? n.dims_of_rank(group_in::past_key, 4)[2] : 0;
+    const auto known = known_integers(n.input(group_in::total));
     const dim_t total = known && known->size() == 1 ? known->front() : past + s.rows;
     const dim_t present = std::max(total, past);
     n.set_output(data_type::f32, {s.batch, s.rows, s.heads * s.width});
-    n.set_output(s.type(), s.cache(present), out::present_key);
-    n.set_output(s.type(), s.cache(present), out::present_value);
-    n.set_output(data_type::f32, {s.batch, s.heads, s.rows, total}, out::scores);
+    n.set_output(s.type(), s.cache(present), group_out::present_key);
+    n.set_output(s.type(), s.cache(present), group_out::present_value);
+    n.set_output(data_type::f32, {s.batch, s.heads, s.rows, total}, group_out::scores);
 }
 
 using namespace row_words;

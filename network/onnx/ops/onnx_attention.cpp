@@ -11,10 +11,10 @@
 namespace octet::model {
 namespace {
 
-namespace in {
+namespace attention_in {
 constexpr std::size_t q = 0, k = 1, v = 2, mask = 3, past_key = 4, past_value = 5, lengths = 6;
-} // namespace in
-constexpr attention_places places{in::past_key, in::past_value, 7}; // there is no bias
+} // namespace attention_in
+constexpr attention_places places{attention_in::past_key, attention_in::past_value, 7}; // there is no bias
 
 struct onnx_attention_options {
     float softcap;
@@ -26,12 +26,12 @@ class onnx_attention final : public attention_step {
 public:
     onnx_attention(const lowering &l, const attention_sizes &sizes, float scale,
                    const onnx_attention_options &options)
-        : attention_step(l, sizes, places, scale), o_(options), mask_(input_of(l, in::mask)),
-          lengths_(input_of(l, in::lengths)) {
+        : attention_step(l, sizes, places, scale), o_(options), mask_(input_of(l, attention_in::mask)),
+          lengths_(input_of(l, attention_in::lengths)) {
         if (mask_) {
-            mask_dims_ = l.input(in::mask).dims;
+            mask_dims_ = l.input(attention_in::mask).dims;
             mask_dims_.insert(mask_dims_.begin(), 4 - mask_dims_.size(), 1);
-            is_truth_ = l.input(in::mask).type == data_type::u8;
+            is_truth_ = l.input(attention_in::mask).type == data_type::u8;
         }
         const bool is_each = mask_dims_[0] > 1 || (o_.is_causal && lengths_);
         dims_ = {is_each ? s_.batch : 1, mask_dims_[1], s_.rows, s_.rows_of_keys()};
@@ -138,23 +138,23 @@ void check_inputs(const lowering &l, const attention_sizes &s) {
         if (l.input(i).dims != allowed)
             refuse(std::string(name) + " is " + to_text(l.input(i).dims) + ", allowed: " + to_text(allowed));
     };
-    if (l.has_input(in::past_key) != l.has_input(in::past_value) ||
-        (l.has_input(in::past_key) && l.has_input(in::lengths)))
+    if (l.has_input(attention_in::past_key) != l.has_input(attention_in::past_value) ||
+        (l.has_input(attention_in::past_key) && l.has_input(attention_in::lengths)))
         refuse("past_key, past_value and nonpad_kv_seqlen are given in part or together, allowed are both "
                "of the first, or the third");
-    if (l.has_input(in::past_key)) {
-        l.input(in::past_key, {data_type::f32});
-        l.input(in::past_value, {data_type::f32});
-        need(in::past_key, "past_key", {s.batch, s.groups, s.past, s.width});
-        need(in::past_value, "past_value", {s.batch, s.groups, s.past, s.value_width});
+    if (l.has_input(attention_in::past_key)) {
+        l.input(attention_in::past_key, {data_type::f32});
+        l.input(attention_in::past_value, {data_type::f32});
+        need(attention_in::past_key, "past_key", {s.batch, s.groups, s.past, s.width});
+        need(attention_in::past_value, "past_value", {s.batch, s.groups, s.past, s.value_width});
     }
-    if (l.has_input(in::lengths)) {
-        l.input(in::lengths, {data_type::s32});
-        need(in::lengths, "nonpad_kv_seqlen", {s.batch});
+    if (l.has_input(attention_in::lengths)) {
+        l.input(attention_in::lengths, {data_type::s32});
+        need(attention_in::lengths, "nonpad_kv_seqlen", {s.batch});
     }
-    if (!l.has_input(in::mask))
+    if (!l.has_input(attention_in::mask))
         return;
-    memory::dims mask = l.input(in::mask, {data_type::f32, data_type::u8}).dims;
+    memory::dims mask = l.input(attention_in::mask, {data_type::f32, data_type::u8}).dims;
     const std::string given = to_text(mask);
     if (mask.size() >= 2 && mask.size() <= 4)
         mask.insert(mask.begin(), 4 - mask.size(), 1);
@@ -165,13 +165,14 @@ void check_inputs(const lowering &l, const attention_sizes &s) {
 }
 
 attention_sizes sizes_of(const lowering &l) {
-    for (const std::size_t i : {in::q, in::k, in::v})
+    for (const std::size_t i : {attention_in::q, attention_in::k, attention_in::v})
         l.input(i, {data_type::f32});
-    const dim_t past = l.has_input(in::past_key) && l.input(in::past_key).dims.size() == 4
-                           ? l.input(in::past_key).dims[2]
+    const dim_t past = l.has_input(attention_in::past_key) && l.input(attention_in::past_key).dims.size() == 4
+                           ? l.input(attention_in::past_key).dims[2]
                            : 0;
-    return sizes_of(l.input(in::q).dims, l.input(in::k).dims, l.input(in::v).dims, past,
-                    l.integer("q_num_heads", 0), l.integer("kv_num_heads", 0));
+    return sizes_of(l.input(attention_in::q).dims, l.input(attention_in::k).dims,
+                    l.input(attention_in::v).dims, past, l.integer("q_num_heads", 0),
+                    l.integer("kv_num_heads", 0));
 }
 
 std::unique_ptr<step> lower_onnx_attention(const lowering &l) {
@@ -189,25 +190,29 @@ std::unique_ptr<step> lower_onnx_attention(const lowering &l) {
 }
 
 void infer_onnx_attention(node_shapes &n) {
-    const dim_t past = n.has_input(in::past_key) ? n.dims_of_rank(in::past_key, 4)[2] : 0;
-    const attention_sizes s = sizes_of(n.dims(in::q), n.dims(in::k), n.dims(in::v), past,
-                                       n.integer("q_num_heads", 0), n.integer("kv_num_heads", 0));
+    const dim_t past = n.has_input(attention_in::past_key) ? n.dims_of_rank(attention_in::past_key, 4)[2] : 0;
+    const attention_sizes s =
+        sizes_of(n.dims(attention_in::q), n.dims(attention_in::k), n.dims(attention_in::v), past,
+                 n.integer("q_num_heads", 0), n.integer("kv_num_heads", 0));
     const dim_t keys = s.rows_of_keys();
-    n.set_output(n.input(in::q).type, n.dims(in::q).size() == 4
-                                          ? memory::dims{s.batch, s.heads, s.rows, s.value_width}
-                                          : memory::dims{s.batch, s.rows, s.heads * s.value_width});
-    n.set_output(n.input(in::k).type, {s.batch, s.groups, keys, s.width}, places.present_key);
-    n.set_output(n.input(in::v).type, {s.batch, s.groups, keys, s.value_width}, places.present_value);
-    n.set_output(n.input(in::q).type, {s.batch, s.heads, s.rows, keys}, places.scores);
+    n.set_output(n.input(attention_in::q).type, n.dims(attention_in::q).size() == 4
+                                                    ? memory::dims{s.batch, s.heads, s.rows, s.value_width}
+                                                    : memory::dims{s.batch, s.rows, s.heads * s.value_width});
+    n.set_output(n.input(attention_in::k).type, {s.batch, s.groups, keys, s.width}, places.present_key);
+    n.set_output(n.input(attention_in::v).type, {s.batch, s.groups, keys, s.value_width},
+                 places.present_value);
+    n.set_output(n.input(attention_in::q).type, {s.batch, s.heads, s.rows, keys}, places.scores);
 }
 
 /// A mask has a row for each of the batch, or one for all.
 bool onnx_attention_keeps_rows(const node_rows &o) {
-    const bool has_own_mask = !o.depends(in::mask) || o.rank(in::mask) == 4;
-    return o.depends(in::q) && o.depends(in::k) && o.depends(in::v) && has_own_mask &&
-           (!o.has(in::mask) || o.depends(in::mask) || o.rank(in::mask) < 4) &&
-           (!o.has(in::past_key) || (o.depends(in::past_key) && o.depends(in::past_value))) &&
-           (!o.has(in::lengths) || o.depends(in::lengths));
+    const bool has_own_mask = !o.depends(attention_in::mask) || o.rank(attention_in::mask) == 4;
+    return o.depends(attention_in::q) && o.depends(attention_in::k) && o.depends(attention_in::v) &&
+           has_own_mask &&
+           (!o.has(attention_in::mask) || o.depends(attention_in::mask) || o.rank(attention_in::mask) < 4) &&
+           (!o.has(attention_in::past_key) ||
+            (o.depends(attention_in::past_key) && o.depends(attention_in::past_value))) &&
+           (!o.has(attention_in::lengths) || o.depends(attention_in::lengths));
 }
 
 using namespace row_words;
