@@ -10,14 +10,14 @@
 namespace octet::vectors {
 namespace {
 
-struct node_form {
+struct attention_form {
     const char *op, *name; ///< in the file, in a graph
     std::vector<const char *> inputs, outputs;
     std::vector<const char *>
         sizes; ///< inputs from whose values dimensions follow, which a model computes from sizes
 };
 
-const node_form node_forms[] = {
+const attention_form attention_forms[] = {
     {"GroupQueryAttention",
      "GroupQueryAttention",
      {"query", "key", "value", "past_key", "past_value", "seqlens_k", "total_sequence_length", "cos_cache",
@@ -48,7 +48,7 @@ const node_form node_forms[] = {
     {"RMSNormalization", "RMSNormalization", {"X", "scale"}, {"Y"}, {}},
 };
 
-bool contains(const std::vector<const char *> &names, const std::string &name) {
+bool is_among(const std::vector<const char *> &names, const std::string &name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -61,19 +61,19 @@ std::map<std::string, model::attribute> attributes_of(const json_value &params) 
     std::map<std::string, model::attribute> attributes;
     for (const std::string &name : params.keys()) {
         const json_value value = params[name.c_str()];
-        if (contains(reals, name))
+        if (is_among(reals, name))
             attributes[name] = value.f32();
-        else if (contains(texts, name))
+        else if (is_among(texts, name))
             attributes[name] = value.text();
-        else if (!contains(others, name))
+        else if (!is_among(others, name))
             attributes[name] = value.as<std::int64_t>();
     }
     return attributes;
 }
 
-class case_builder {
+class attention_case {
 public:
-    case_builder(const node_form &form, const json_value &c, const std::vector<std::uint8_t> &blob)
+    attention_case(const attention_form &form, const json_value &c, const std::vector<std::uint8_t> &blob)
         : form_(form), inputs_(c["inputs"]), outputs_(c["outputs"]), blob_(blob) {
         case_.op = form.op;
         case_.name = c["name"].text();
@@ -110,7 +110,7 @@ private:
         const json_value record = inputs_[name.c_str()];
         tensor_record t = read_wide_tensor(record, blob_, copies_);
         t.name = name;
-        const bool is_constant = contains(form_.sizes, name);
+        const bool is_constant = is_among(form_.sizes, name);
         model::tensor made = as_model_tensor(t, is_constant);
         const std::string type = record["dtype"].text();
         made.foreign_type = type == "s64" ? "INT64" : type == "bool" ? "BOOL" : "";
@@ -137,7 +137,7 @@ private:
         return index;
     }
 
-    const node_form &form_;
+    const attention_form &form_;
     json_value inputs_, outputs_;
     const std::vector<std::uint8_t> &blob_;
     std::list<std::vector<std::uint8_t>> copies_;
@@ -153,13 +153,13 @@ void replay_attention_operators(const vector_file &file, const options &opt, rep
         if (!results.wants(op))
             continue;
         results.begin(name);
-        const auto *form = std::find_if(std::begin(node_forms), std::end(node_forms),
-                                        [&](const node_form &f) { return op == f.op; });
-        if (form == std::end(node_forms) || !is_supported("onnx", form->name)) {
+        const auto *form = std::find_if(std::begin(attention_forms), std::end(attention_forms),
+                                        [&](const attention_form &f) { return op == f.op; });
+        if (form == std::end(attention_forms) || !is_supported("onnx", form->name)) {
             results.skip(op, name, "Octet does not execute this operator");
             continue;
         }
-        const case_builder made(*form, c, blob);
+        const attention_case made(*form, c, blob);
         operator_case whole = made.get();
         try {
             model::infer_shapes(whole.graph);

@@ -8,9 +8,9 @@
 namespace octet::vectors {
 namespace {
 
-class case_builder {
+class blocks_case {
 public:
-    case_builder(const json_value &c, const std::vector<std::uint8_t> &blob)
+    blocks_case(const json_value &c, const std::vector<std::uint8_t> &blob)
         : params_(c["params"]), inputs_(c["inputs"]), outputs_(c["outputs"]), blob_(blob) {
         case_.op = c["op"].text();
         case_.name = c["name"].text();
@@ -180,7 +180,7 @@ void replay_nbits_operators(const vector_file &file, const options &opt, report 
         }
         if (replay_recurrent_case(c, blob, opt, results))
             continue;
-        case_builder builder(c, blob);
+        blocks_case builder(c, blob);
         replay(op == "MatMulNBits"            ? builder.matmul_nbits()
                : op == "GatherBlockQuantized" ? builder.gather()
                                               : builder.dequantized_matmul(),

@@ -31,7 +31,7 @@ const recurrent_form forms[] = {
      {"w", "r", "bias", "peephole", "w_scale", "w_zero_point", "r_scale", "r_zero_point"}},
 };
 
-const recurrent_form *find_form(const std::string &op) {
+const recurrent_form *find_recurrent_form(const std::string &op) {
     for (const recurrent_form &form : forms)
         if (op == form.op)
             return &form;
@@ -152,7 +152,7 @@ private:
 bool replay_recurrent_case(const json_value &c, const std::vector<std::uint8_t> &blob, const options &opt,
                            report &results) {
     const std::string op = c["op"].text();
-    const recurrent_form *form = find_form(op);
+    const recurrent_form *form = find_recurrent_form(op);
     if (!form || !is_supported("onnx", op))
         return false;
     replay(recurrent_case(*form, c, blob).build(), opt, results);
