@@ -12,6 +12,12 @@
 namespace octet::tests {
 namespace {
 
+#ifdef OCTET_HAVE_ONNX
+constexpr bool reads_onnx = true;
+#else
+constexpr bool reads_onnx = false;
+#endif
+
 /// "network FILE PROFILE"
 std::string hash_of(const std::string &line) {
     std::istringstream words(line);
@@ -44,7 +50,8 @@ TEST(Numerics, networks_have_the_bytes_of_their_version) {
     for (const cpu_isa level : get_available_cpu_isas()) {
         set_max_cpu_isa(level);
         for (const expected_bytes &line : read_table(true))
-            expect_hash(line, hash_of(line.problem), to_string(level));
+            if (reads_onnx || line.problem.find(".onnx ") == std::string::npos)
+                expect_hash(line, hash_of(line.problem), to_string(level));
     }
     set_max_cpu_isa(before);
 }
