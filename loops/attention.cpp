@@ -83,13 +83,6 @@ void transpose(const float *x, dim_t row, dim_t rows, dim_t columns, float *y) {
 
 } // namespace
 
-dim_t products_in_block(dim_t inner, dim_t columns) {
-    dim_t block = 128;
-    for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
-        block *= 2;
-    return block;
-}
-
 /// Scores to compute: rows of queries from `first` on with some keys.
 struct attention_loops::score_rows {
     dim_t first, count;

@@ -100,7 +100,4 @@ private:
     void (*add_scaled_)(const float *sums, float factor, const float *before, dim_t n, float *x);
 };
 
-/// How many terms of a sum of products ONNX Runtime adds up before it adds the sum to those before.
-dim_t products_in_block(dim_t inner, dim_t columns);
-
 } // namespace octet::loops

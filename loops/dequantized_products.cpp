@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "loops/levels.hpp"
+#include "loops/plane_products.hpp"
+#include "loops/vector_products.hpp"
 #include "loops/vectors.hpp"
 #include "octet/parallel_loop.hpp"
 
@@ -62,27 +64,6 @@ float sum_of_16(const float *lanes, dim_t step, bool is_in_fours) {
         for (int i = 0; i < half; i++)
             l[i] += l[i + half];
     return l[0];
-}
-
-/// The same for a matrix that is not: columns are taken in fours, then two, then one.
-float sum_of_8(const float *lanes, dim_t step, dim_t taken_together) {
-    const auto l = [=](dim_t i) { return lanes[i * step]; };
-    if (taken_together == 4)
-        return (((l(0) + l(1)) + l(2)) + l(3)) + (((l(4) + l(5)) + l(6)) + l(7));
-    if (taken_together == 2)
-        return ((l(0) + l(2)) + (l(4) + l(6))) + ((l(1) + l(3)) + (l(5) + l(7)));
-    return ((l(0) + l(1)) + (l(2) + l(3))) + ((l(4) + l(5)) + (l(6) + l(7)));
-}
-
-/// Elements of the reduction whose products are summed up before the sum is added to those before.
-dim_t sum_block_of(dequantized_order order, dim_t inner, dim_t columns) {
-    if (order == dequantized_order::packed)
-        return inner;
-    dim_t block = 128;
-    if (columns < inner)
-        for (dim_t widest = 64; widest >= 16 && columns <= widest; widest /= 2)
-            block *= 2;
-    return block;
 }
 
 } // namespace
@@ -160,7 +141,7 @@ void dequantized_products::run(const operands &o, dim_t rows) const {
                               zeros,
                               formula_ == dequantization::of_differences,
                               o.bias ? bias : nullptr,
-                              sum_block_of(order_, inner, columns),
+                              is_packed ? inner : products_in_block(inner, columns),
                               is_packed ? 16 : 8,
                               is_packed};
                           alignas(64) float results[rows_at_once * largest_panel];
@@ -175,10 +156,10 @@ void dequantized_products::run(const operands &o, dim_t rows) const {
                           for (dim_t c = 0; c < count; c++) {
                               const bool is_in_fours = n + c < in_fours;
                               const float sum = is_packed ? sum_of_16(results + c, panel_, is_in_fours)
-                                                          : sum_of_8(results + c, panel_,
-                                                                     is_in_fours       ? 4
-                                                                     : n + c < in_twos ? 2
-                                                                                       : 1);
+                                                          : add_eight(results + c, panel_,
+                                                                      is_in_fours       ? 4
+                                                                      : n + c < in_twos ? 2
+                                                                                        : 1);
                               o.y[n + c] = is_packed && is_in_fours && !o.bias ? sum : sum + bias[c];
                           }
                       }

@@ -41,6 +41,13 @@ namespace planes {
 } // namespace planes
 } // namespace
 
+dim_t products_in_block(dim_t inner, dim_t columns) {
+    dim_t block = 128;
+    for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
+        block *= 2;
+    return block;
+}
+
 plane_products::plane_products() : code_(planes::code_in_use()) {}
 
 void plane_products::add_columns(dim_t src, dim_t dst, dim_t count) {

@@ -11,6 +11,10 @@
 
 namespace octet::loops {
 
+/// How many terms of a sum of products ONNX Runtime adds up before it adds the sum to those before, where the second
+/// matrix is not packed ahead.
+dim_t products_in_block(dim_t inner, dim_t columns);
+
 struct tile_code;
 
 /// Neighbouring columns of the result, as many as a vector has lanes, or fewer.

@@ -36,17 +36,6 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
 
 namespace {
 
-/// Eight sums of one row, `step` apart. Rows are taken four, two or one at a time, and each way adds in an
-/// order of its own.
-float add_eight(const float *s, dim_t step, dim_t rows_at_a_time) {
-    const auto at = [=](dim_t i) { return s[i * step]; };
-    if (rows_at_a_time == 4)
-        return (((at(0) + at(1)) + at(2)) + at(3)) + (((at(4) + at(5)) + at(6)) + at(7));
-    if (rows_at_a_time == 2)
-        return ((at(0) + at(2)) + (at(4) + at(6))) + ((at(1) + at(3)) + (at(5) + at(7)));
-    return ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)));
-}
-
 /// Calls work(row, rows at a time) for each row.
 template <typename Work> void for_rows(dim_t count, const Work &work) {
     for (dim_t r = 0, last = 0, group = 0; r < count; r++) {
@@ -59,6 +48,15 @@ template <typename Work> void for_rows(dim_t count, const Work &work) {
 }
 
 } // namespace
+
+float add_eight(const float *s, dim_t step, dim_t taken_together) {
+    const auto at = [=](dim_t i) { return s[i * step]; };
+    if (taken_together == 4)
+        return (((at(0) + at(1)) + at(2)) + at(3)) + (((at(4) + at(5)) + at(6)) + at(7));
+    if (taken_together == 2)
+        return ((at(0) + at(2)) + (at(4) + at(6))) + ((at(1) + at(3)) + (at(5) + at(7)));
+    return ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)));
+}
 
 void multiply_column(const float *rows, dim_t row_stride, const float *column, dim_t inner, float *y,
                      dim_t count, bool begins) {

@@ -25,4 +25,8 @@ void multiply_column(const float *rows, dim_t row_stride, const float *column, d
 void multiply_column_by_transposed(const float *matrix, dim_t row_stride, const float *column, dim_t inner,
                                    float *y, dim_t count);
 
+/// Eight sums of one element, `step` apart. Elements are taken four, two or one at a time, and each way adds in an
+/// order of its own.
+float add_eight(const float *s, dim_t step, dim_t taken_together);
+
 } // namespace octet::loops

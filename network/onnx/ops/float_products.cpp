@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loops/plane_products.hpp"
 #include "network/onnx/ops/dot.hpp"
 #include "network/onnx/ops/float_loops.hpp"
 #include "network/onnx/ops/operators.hpp"
@@ -221,11 +222,7 @@ constexpr row onnx_float_products_rows[] = {
 } // namespace
 
 dim_t float_reduction_block(dim_t inner, dim_t columns, bool is_transposed) {
-    dim_t block = 128;
-    for (dim_t width = 128; !is_transposed && columns < inner && width > 16 && width / 2 >= columns;
-         width /= 2)
-        block *= 2;
-    return block;
+    return is_transposed ? 128 : loops::products_in_block(inner, columns);
 }
 
 operator_rows onnx_float_products_operators() { return onnx_float_products_rows; }
