@@ -11,18 +11,22 @@ namespace octet::vectors {
 using impl::source_mode;
 using impl::source_quantizer;
 
-std::vector<float> floats_of(const tensor_record &t) {
-    std::vector<float> values;
+namespace {
+
+/// Each element as `load` reads it, from a copy: a blob promises its tensors no alignment.
+template <typename value>
+std::vector<value> elements_of(const tensor_record &t, value (*load)(const void *, data_type, dim_t)) {
+    const std::vector<std::uint8_t> aligned(t.bytes.data, t.bytes.data + t.bytes.size);
+    std::vector<value> values;
     for (dim_t i = 0; i < model::element_count(t.dims); i++)
-        values.push_back(impl::load_f32(t.bytes.data, t.type, i));
+        values.push_back(load(aligned.data(), t.type, i));
     return values;
 }
-std::vector<std::int32_t> codes_of(const tensor_record &t) {
-    std::vector<std::int32_t> values;
-    for (dim_t i = 0; i < model::element_count(t.dims); i++)
-        values.push_back(impl::load_s32(t.bytes.data, t.type, i));
-    return values;
-}
+
+} // namespace
+
+std::vector<float> floats_of(const tensor_record &t) { return elements_of(t, impl::load_f32); }
+std::vector<std::int32_t> codes_of(const tensor_record &t) { return elements_of(t, impl::load_s32); }
 
 namespace {
 
