@@ -16,6 +16,12 @@ inline namespace v0 {
 /// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32:
 /// s32);
 ///          dst u8, s8, s32 or f32.
+/// With `set_source_quantization`, src f32, f16 or bf16 is quantized while the product runs; doc/dynamic.md:
+///
+///   dst(m, n) = combine( Σ_k (code(src(m, k)) - src_zp(m)) * (weights(k, n) - weights_zp), scales, bias )
+///
+///          weights s8, u8, s4, u4, bias f32, dst f32, f16, bf16; scales of weights per column or of groups of K;
+///          2 dimensions of weights, whose N may not be broadcast.
 /// Layouts  any plain layout or strides; `any` gives row-major activations and packed weights.
 /// Attributes
 ///          zero points on both sides, per tensor or masked (weights usually 1 << (ndims - 1)); output scales

@@ -27,6 +27,7 @@ enum class packed_kind {
     matmul,
     deconvolution,
     grouped_deconvolution,
+    matmul_with_scales, ///< the scales and zero points of groups lie beside the codes
 };
 
 /// The name of an enumerator, as for those of octet/types.hpp.
@@ -63,10 +64,12 @@ struct memory_desc {
     dim_t offset0 = 0;                                          ///< plain: elements before the first one
     dim_t strides[max_ndims] = {};                              ///< plain: elements from index to index
     octet::packed_kind packed_kind = octet::packed_kind::none;  ///< packed; so are all below
-    dim_t packed_groups = 1;                                    ///< groups stored as one
-    dim_t packed_width = 1;            ///< kernel columns stored as part of the reduction
-    patch_order packed_patches;        ///< depthwise weights
-    dim_t packed_steps[3] = {1, 1, 1}; ///< deconvolution: taps with equal index % step are stored together
+    dim_t packed_groups = 1; ///< groups stored as one; with scales: elements of the reduction that share one
+    dim_t packed_width = 1;  ///< kernel columns stored as part of the reduction
+    patch_order packed_patches; ///< depthwise weights
+    /// Deconvolution: taps with equal index % step are stored together. With scales: 2, not 1, if zero points
+    /// of the weights are stored, if sums of weights are; the third is 1.
+    dim_t packed_steps[3] = {1, 1, 1};
 };
 
 /// A buffer with a description, as in oneDNN. Copies share the buffer.

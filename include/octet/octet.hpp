@@ -29,6 +29,7 @@
 #include "octet/resampling.hpp"
 #include "octet/settings.hpp"
 #include "octet/softmax.hpp"
+#include "octet/source_quantization.hpp"
 #include "octet/sum.hpp"
 #include "octet/types.hpp"
 #include "octet/version.hpp"

@@ -7,12 +7,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "octet/export.hpp"
 #include "octet/memory.hpp"
 #include "octet/requantization.hpp"
+#include "octet/source_quantization.hpp"
 #include "octet/types.hpp"
 
 namespace octet {
@@ -22,11 +24,14 @@ struct post_op_tensors;
 inline namespace v0 {
 
 /// One value per index of the dimensions whose bit is set in `mask`, row-major over those dimensions; mask 0:
-/// one value for the whole tensor. `runtime`: the values come with the execution arguments.
+/// one value for the whole tensor. `runtime`: the values come with the execution arguments. Indices of the last
+/// two dimensions that lie in one group share a value.
 template <typename T> struct masked_values {
     int mask = 0;                                              ///< bit i: dimension i
     std::vector<T> values;                                     ///< given at creation
     bool runtime = false;                                      ///< given at execution, `values` is empty
+    memory::dims groups{};                                     ///< of the last two dimensions; empty: {1, 1}
+    octet::data_type type = octet::data_type::undef;           ///< at execution; undef: f32 or s32
     bool is_set() const { return runtime || !values.empty(); } ///< false: the attribute has its default
 };
 
@@ -198,6 +203,12 @@ public:
     ///@{
     void set_scales(int arg, int mask, const std::vector<float> &scales);
     void set_scales_mask(int arg, int mask);
+    /// As in oneDNN 3.x: the values come with the execution, in `type`. Neighbours share them, as many as `groups`
+    /// has for each of the last two dimensions; empty: none do. Scales of the WEIGHTS of a product whose source
+    /// is quantized at run time, or of the SRC of a reorder that packs them with their codes, are f32, f16 or bf16
+    /// and have groups along K, of which the last may be short: mask (1 << (ndims - 1)) | (1 << (ndims - 2)),
+    /// groups {length, 1}, values {G, N}.
+    void set_scales(int arg, int mask, const memory::dims &groups, octet::data_type type);
     void get_scales(int arg, int &mask, std::vector<float> &scales) const;
     ///@}
 
@@ -210,7 +221,22 @@ public:
     ///@{
     void set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points);
     void set_zero_points_mask(int arg, int mask);
+    /// As set_scales with groups; s32, s8, u8, s4 or u4.
+    void set_zero_points(int arg, int mask, const memory::dims &groups, octet::data_type type);
     void get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const;
+    ///@}
+
+    /// Matmul with weights of codes: its float src becomes codes while it runs, by this quantizer.
+    ///@{
+    void set_source_quantization(const source_quantization &quantization);
+    const std::optional<source_quantization> &get_source_quantization() const { return source_; }
+    ///@}
+
+    /// The order of f32 operations in such a product; the default is that of the quantizer, for `dynamic`
+    /// dynamic_row, with groups dynamic_group. Others with several orders have none.
+    ///@{
+    void set_combination(combination order);
+    std::optional<combination> get_combination() const { return combination_; }
     ///@}
 
     /// Chooses the numeric contract. Its scales, or those that multipliers are derived from, are set above.
@@ -261,6 +287,8 @@ private:
     masked_values<double> real_scales_;
     bool real_scales_are_f32_ = false;
     std::map<int, fixed_point_multiplier> input_multipliers_;
+    std::optional<source_quantization> source_;
+    std::optional<combination> combination_;
     octet::post_ops post_ops_;
 };
 

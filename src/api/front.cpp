@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "api/attributes/arguments.hpp"
+#include "api/attributes/checks.hpp"
 #include "api/key.hpp"
 #include "api/tensors/format_tag.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
@@ -24,6 +25,8 @@ primitive_desc_ptr run_front(const request &r, const std::function<primitive_des
     try {
         if (!r.where)
             throw_invalid(r.operation, ": engine is a null handle");
+        if (!r.is_of_dynamic_source)
+            reject_dynamic_attributes(r.operation, r.attr);
         return out_of_memory_is_an_error(r.operation, front);
     } catch (const error &e) {
         if (r.allow_empty && e.status == status::unimplemented)

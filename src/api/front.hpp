@@ -24,8 +24,9 @@ struct request {
     const char *operation; ///< "convolution": for messages, verbose lines and keys
     const primitive_attr &attr;
     const engine &where;
-    bool allow_empty;      ///< null instead of an error if nobody takes the problem
-    bool is_trial = false; ///< at sizes that nobody asked for: not worth a line of verbose mode
+    bool allow_empty;                  ///< null instead of an error if nobody takes the problem
+    bool is_trial = false;             ///< at sizes that nobody asked for: not worth a line of verbose mode
+    bool is_of_dynamic_source = false; ///< knows set_source_quantization and values with groups
 };
 
 // ---- the beginning

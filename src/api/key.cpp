@@ -58,6 +58,11 @@ key_builder &key_builder::add(const primitive_attr &attr) {
     for (const auto &[arg, multiplier] : attr.input_multipliers())
         add(arg).add(multiplier);
     add(attr.input_multipliers().size());
+    if (const std::optional<source_quantization> &source = attr.get_source_quantization())
+        add(source->by).add(source->mode).add(source->code).add(source->span);
+    if (const std::optional<combination> order = attr.get_combination())
+        add(*order);
+    add(attr.get_source_quantization().has_value()).add(attr.get_combination().has_value());
     for (const post_op_entry &entry : attr.get_post_ops().entries()) {
         add(entry.index());
         std::visit(post_op_key{*this}, entry);

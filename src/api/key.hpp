@@ -34,7 +34,7 @@ public:
         return *this;
     }
     template <typename T> key_builder &add(const masked_values<T> &v) {
-        return add(v.mask).add(v.runtime).add(v.values);
+        return add(v.mask).add(v.runtime).add(v.values).add(v.groups).add(v.type);
     }
     key_builder &add(const fixed_point_multiplier &m) { return add(m.multiplier).add(m.shift).add(m.offset); }
     key_builder &add(const memory_desc &md);

@@ -4,12 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/primitive_attr.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "api/tensors/format_tag.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
 #include "common/names.hpp"
 #include "common/post_ops.hpp"
 #include "common/requantize.hpp"
+#include "common/source_quantizer.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -53,6 +56,25 @@ void check_argument(const char *call, int arg) {
         arg != OCTET_ARG_DST)
         throw_invalid(call, ": ", argument_to_string(arg),
                       ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST, MULTIPLE_SRC + index");
+}
+
+/// Values that come with the execution, neighbours of the last two dimensions sharing one.
+template <typename T>
+masked_values<T> values_of_groups(const char *call, int arg, int mask, const memory::dims &groups,
+                                  octet::data_type type, std::initializer_list<octet::data_type> allowed) {
+    check_argument(call, arg);
+    check_mask(call, mask);
+    if (!groups.empty() && (groups.size() != 2 || groups[0] < 1 || groups[1] < 1))
+        throw_invalid(call, ": groups of ", argument_to_string(arg), " are ",
+                      impl::joined(groups.data(), groups.size()),
+                      ", allowed: none, or two numbers from 1 up, for the last two dimensions");
+    std::string names;
+    for (const octet::data_type t : allowed)
+        names += impl::text(names.empty() ? "" : ", ", to_string(t));
+    if (std::find(allowed.begin(), allowed.end(), type) == allowed.end())
+        throw_invalid(call, ": type of ", argument_to_string(arg), " is ", impl::name_or_number(type),
+                      ", allowed: ", names);
+    return {mask, {}, true, groups, type};
 }
 
 template <typename T>
@@ -284,6 +306,10 @@ void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &sca
     scales_[arg] = std::move(values);
 }
 void primitive_attr::set_scales_mask(int arg, int mask) { set_scales(arg, mask, {runtime_f32_value()}); }
+void primitive_attr::set_scales(int arg, int mask, const memory::dims &groups, octet::data_type type) {
+    scales_[arg] = values_of_groups<float>("set_scales", arg, mask, groups, type,
+                                           {data_type::f32, data_type::f16, data_type::bf16});
+}
 void primitive_attr::get_scales(int arg, int &mask, std::vector<float> &scales) const {
     check_argument("get_scales", arg);
     report(values_of(scales_, arg), runtime_f32_value(), 1.f, mask, scales);
@@ -302,9 +328,26 @@ void primitive_attr::set_zero_points(int arg, int mask, const std::vector<std::i
 void primitive_attr::set_zero_points_mask(int arg, int mask) {
     set_zero_points(arg, mask, {OCTET_RUNTIME_S32_VAL});
 }
+void primitive_attr::set_zero_points(int arg, int mask, const memory::dims &groups, octet::data_type type) {
+    zero_points_[arg] = values_of_groups<std::int32_t>(
+        "set_zero_points", arg, mask, groups, type,
+        {data_type::s32, data_type::s8, data_type::u8, data_type::s4, data_type::u4});
+}
 void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const {
     check_argument("get_zero_points", arg);
     report(values_of(zero_points_, arg), OCTET_RUNTIME_S32_VAL, 0, mask, zero_points);
+}
+
+void primitive_attr::set_source_quantization(const source_quantization &quantization) {
+    impl::check(quantization);
+    source_ = quantization;
+}
+
+void primitive_attr::set_combination(combination order) {
+    if (std::string("unknown") == to_string(order))
+        throw_invalid("set_combination: ", impl::name_or_number(order),
+                      ", allowed: the values of combination");
+    combination_ = order;
 }
 
 void primitive_attr::set_rule(requantization_rule rule) {

@@ -10,6 +10,7 @@
 #include "octet/memory.hpp"
 #include "octet/primitive.hpp"
 #include "octet/requantization.hpp"
+#include "octet/source_quantization.hpp"
 #include "octet/types.hpp"
 
 namespace octet {
@@ -192,9 +193,48 @@ const char *to_string(format_kind kind) {
 }
 
 const char *to_string(packed_kind kind) {
-    static constexpr const char *names[] = {"none",   "convolution",   "grouped_convolution",
-                                            "matmul", "deconvolution", "grouped_deconvolution"};
+    static constexpr const char *names[] = {
+        "none",          "convolution",           "grouped_convolution", "matmul",
+        "deconvolution", "grouped_deconvolution", "matmul_with_scales"};
     return name_in(names, kind);
+}
+
+const char *to_string(source_quantizer by) {
+    static constexpr const char *names[] = {"dynamic",     "xnnpack", "kleidiai", "litert",
+                                            "onnxruntime", "qnnpack", "ggml",     "ggml_avx2"};
+    return name_in(names, by);
+}
+
+const char *to_string(source_mode mode) {
+    static constexpr const char *names[] = {"symmetric", "asymmetric"};
+    return name_in(names, mode);
+}
+
+const char *to_string(source_span span) {
+    static constexpr const char *names[] = {"row", "group", "tensor"};
+    return name_in(names, span);
+}
+
+const char *to_string(combination order) {
+    static constexpr const char *names[] = {"dynamic_row",
+                                            "dynamic_group",
+                                            "xnnpack",
+                                            "xnnpack_unfused",
+                                            "xnnpack_groups",
+                                            "xnnpack_groups_avx2",
+                                            "xnnpack_groups_sse",
+                                            "xnnpack_groups_scalar",
+                                            "kleidiai",
+                                            "kleidiai_groups",
+                                            "kleidiai_groups_of_4",
+                                            "litert",
+                                            "onnxruntime",
+                                            "qnnpack",
+                                            "ggml_q8_0",
+                                            "ggml_q4_0",
+                                            "ggml_q4_1",
+                                            "ggml_avx2"};
+    return name_in(names, order);
 }
 
 const char *to_string(query what) {

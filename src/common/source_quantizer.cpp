@@ -9,6 +9,7 @@
 
 #include "common/element.hpp"
 #include "common/layout/plain.hpp"
+#include "common/names.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -134,7 +135,6 @@ using rounding_function = float (*)(float);
 constexpr rounding_function even = round_to_even, away = round_half_away;
 
 struct quantizer_facts {
-    const char *name;
     parameter_function symmetric, asymmetric; ///< null: has none
     bool has_s8, has_u8;
     rounding_function round;
@@ -151,16 +151,16 @@ struct quantizer_facts {
 
 // clang-format off
 constexpr quantizer_facts table[] = { // in the order of the enumeration
-    //             parameters                              codes                         adds zero
-    //             symmetric          asymmetric           s8     u8     ties   divides  point first
-    {"dynamic",     dynamic_symmetric, dynamic_asymmetric, true,  true,  even,  false,   false},
-    {"xnnpack",     nullptr,           xnnpack,            true,  false, even,  false,   false},
-    {"kleidiai",    nullptr,           xnnpack,            true,  false, away,  false,   false},
-    {"litert",      litert_symmetric,  litert_asymmetric,  true,  false, away,  false,   true},
-    {"onnxruntime", nullptr,           onnxruntime,        false, true,  even,  true,    false},
-    {"qnnpack",     nullptr,           qnnpack,            false, true,  even,  false,   false},
-    {"ggml",        ggml,              nullptr,            true,  false, away,  false,   false},
-    {"ggml_avx2",   ggml_avx2,         nullptr,            true,  false, even,  false,   false},
+    //                 parameters                              codes                         adds zero
+    //                 symmetric          asymmetric           s8     u8     ties   divides  point first
+    /* dynamic */     {dynamic_symmetric, dynamic_asymmetric, true,  true,  even,  false,   false},
+    /* xnnpack */     {nullptr,           xnnpack,            true,  false, even,  false,   false},
+    /* kleidiai */    {nullptr,           xnnpack,            true,  false, away,  false,   false},
+    /* litert */      {litert_symmetric,  litert_asymmetric,  true,  false, away,  false,   true},
+    /* onnxruntime */ {nullptr,           onnxruntime,        false, true,  even,  true,    false},
+    /* qnnpack */     {nullptr,           qnnpack,            false, true,  even,  false,   false},
+    /* ggml */        {ggml,              nullptr,            true,  false, away,  false,   false},
+    /* ggml_avx2 */   {ggml_avx2,         nullptr,            true,  false, even,  false,   false},
 };
 // clang-format on
 static_assert(std::size(table) == static_cast<std::size_t>(source_quantizer::ggml_avx2) + 1);
@@ -169,18 +169,21 @@ const quantizer_facts &facts_of(source_quantizer by) { return table[static_cast<
 
 } // namespace
 
-const char *to_string(source_quantizer by) { return facts_of(by).name; }
-const char *to_string(source_mode mode) {
-    return mode == source_mode::symmetric ? "symmetric" : "asymmetric";
-}
-
 void check(const source_quantization &q) {
+    if (static_cast<std::size_t>(q.by) >= std::size(table))
+        throw_invalid("quantizer: ", name_or_number(q.by), ", allowed: the values of source_quantizer");
+    if (q.mode != source_mode::symmetric && q.mode != source_mode::asymmetric)
+        throw_invalid("quantizer ", to_string(q.by), ": mode ", name_or_number(q.mode),
+                      ", allowed: symmetric, asymmetric");
+    if (q.span != source_span::row && q.span != source_span::group && q.span != source_span::tensor)
+        throw_invalid("quantizer ", to_string(q.by), ": span ", name_or_number(q.span),
+                      ", allowed: row, group, tensor");
     const quantizer_facts &facts = facts_of(q.by);
     if (!facts.of(q.mode))
-        throw_invalid("quantizer ", facts.name, ": mode ", to_string(q.mode),
+        throw_invalid("quantizer ", to_string(q.by), ": mode ", to_string(q.mode),
                       ", allowed: ", facts.symmetric ? "symmetric" : "asymmetric");
     if (!facts.has(q.code))
-        throw_invalid("quantizer ", facts.name, ": codes of type ", to_string(q.code),
+        throw_invalid("quantizer ", to_string(q.by), ": codes of type ", to_string(q.code),
                       ", allowed: ", facts.has_s8 ? facts.has_u8 ? "s8, u8" : "s8" : "u8");
 }
 

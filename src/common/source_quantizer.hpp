@@ -4,34 +4,9 @@
 // share them, which are a tensor, a row or a block of a row. Libraries differ in how they choose the parameters and
 // in how they round; each is a row of the table in source_quantizer.cpp. doc/dynamic.md has the formulas.
 
-#include <string>
-
-#include "octet/types.hpp"
+#include "octet/source_quantization.hpp"
 
 namespace octet::impl {
-
-enum class source_quantizer {
-    dynamic,     ///< Octet's own
-    xnnpack,     ///< XNNPACK's qd8
-    kleidiai,    ///< KleidiAI's qai8dx
-    litert,      ///< TFLite's hybrid operators
-    onnxruntime, ///< DynamicQuantizeLinear
-    qnnpack,     ///< PyTorch's dynamic modules, engine qnnpack
-    ggml,        ///< q8_0 and q8_1, ggml's C code
-    ggml_avx2    ///< q8_0 and q8_1, ggml's AVX2 code
-};
-
-enum class source_mode { symmetric, asymmetric };
-
-/// A quantizer with its choices.
-struct source_quantization {
-    source_quantizer by = source_quantizer::dynamic;
-    source_mode mode = source_mode::symmetric;
-    data_type code = data_type::s8; ///< s8 or u8
-};
-
-const char *to_string(source_quantizer by);
-const char *to_string(source_mode mode);
 
 /// Throws `invalid_arguments` for a mode or a code that the quantizer does not have.
 void check(const source_quantization &q);

@@ -61,6 +61,10 @@ TEST(names, of_every_enumeration_are_those_of_the_header) {
     expect_names<scale_derivation>("requantization.hpp", "scale_derivation");
     expect_names<rule_parameters>("requantization.hpp", "rule_parameters");
     expect_names<requantization_rule>("requantization.hpp", "requantization_rule");
+    expect_names<source_quantizer>("source_quantization.hpp", "source_quantizer");
+    expect_names<source_mode>("source_quantization.hpp", "source_mode");
+    expect_names<source_span>("source_quantization.hpp", "source_span");
+    expect_names<combination>("source_quantization.hpp", "combination");
     expect_names<cpu_isa>("settings.hpp", "cpu_isa");
     expect_names<engine::kind>("engine.hpp", "kind");
 }
@@ -110,6 +114,10 @@ TEST(names, no_public_enumeration_is_forgotten) {
                                 "scale_derivation",
                                 "rule_parameters",
                                 "requantization_rule",
+                                "source_quantizer",
+                                "source_mode",
+                                "source_span",
+                                "combination",
                                 "cpu_isa",
                                 "kind",
                                 "status",

@@ -8,9 +8,6 @@
 
 namespace octet::vectors {
 
-using impl::source_mode;
-using impl::source_quantizer;
-
 namespace {
 
 /// Each element as `load` reads it, from a copy: a blob promises its tensors no alignment.
@@ -50,7 +47,7 @@ dynamic_source quantized(const dynamic_case &c, source_quantizer by, parameter_s
     const tensor_record x = c.input("x", {dynamic_case::any, dynamic_case::any});
     const std::vector<float> values = floats_of(x);
     const json_value params = c.params();
-    impl::source_quantization q{by, source_mode::asymmetric, data_type::s8};
+    source_quantization q{by, source_mode::asymmetric, data_type::s8};
     if (by == source_quantizer::onnxruntime || by == source_quantizer::qnnpack)
         q.code = data_type::u8;
     if ((params.has("mode") && params["mode"].text() == "sym") ||

@@ -87,7 +87,7 @@ struct dynamic_weights {
 enum class parameter_span { row, tensor };
 
 /// The source "x" of the case, with mode, code and groups of its parameters.
-dynamic_source quantized(const dynamic_case &c, impl::source_quantizer by, parameter_span shared);
+dynamic_source quantized(const dynamic_case &c, source_quantizer by, parameter_span shared);
 
 enum class weights_form {
     plain,        ///< [N][K] in 8 bits

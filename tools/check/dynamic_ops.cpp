@@ -14,9 +14,7 @@ namespace octet::vectors {
 namespace {
 
 using impl::block_format;
-using impl::combination;
 using impl::source_parameters;
-using impl::source_quantizer;
 
 /// The value in the type of an expected tensor; a NaN as the file writes it.
 template <typename Values> std::vector<std::uint8_t> bytes_in(data_type type, const Values &values) {

@@ -25,6 +25,9 @@ template <typename T>
 void check_masked(const attribute_support &support, const std::string &what, const masked_values<T> &values,
                   const memory_desc &md);
 
+/// Quantizers of sources and values with groups, for operations that have none.
+void reject_dynamic_attributes(const char *operation, const primitive_attr &attr);
+
 /// Scales and zero points of arguments that the operation does not have.
 void reject_unknown_arguments(const attribute_support &support, const primitive_attr &attr,
                               const std::map<int, const memory_desc *> &known);

@@ -74,9 +74,13 @@ fixed_point_multiplier between(const fixed_point_multiplier &low, const fixed_po
             between(low.offset, high.offset, i, n)};
 }
 
-/// ":mask:*", ":mask:v/v/v" or ":mask:low..high".
+/// ":mask:*", with groups and a type ":mask:*:64x1:f16", ":mask:v/v/v" or ":mask:low..high".
 template <typename T> std::string masked_text(const masked_values<T> &values) {
     std::string s = text(":", values.mask, ":", values.runtime ? "*" : "");
+    if (values.type != data_type::undef)
+        return text(s, ":",
+                    values.groups.empty() ? "none" : joined(values.groups.data(), values.groups.size()), ":",
+                    to_string(values.type));
     if (values.runtime)
         return s;
     if (values.values.size() > max_listed_values) {
@@ -175,6 +179,7 @@ public:
             s += ":" + parts_[at_++];
         return s;
     }
+    bool is_at_end() const { return at_ == parts_.size(); }
     void finish() const {
         if (at_ != parts_.size())
             throw_invalid("'", token_, "': '", parts_[at_], "' is one field too many");
@@ -256,6 +261,17 @@ template <typename T> masked_values<T> read_masked(fields &f, const memory_desc 
     return read_masked<T>(mask, f.next(), tensor);
 }
 
+/// The groups and the type that follow values with groups.
+template <typename T> void read_groups(fields &f, masked_values<T> &v) {
+    if (!v.runtime || f.is_at_end())
+        return;
+    const std::string groups = f.next();
+    if (groups != "none")
+        for (const std::string &length : split(groups, 'x'))
+            v.groups.push_back(number_of<dim_t>(length));
+    v.type = f.name<data_type>();
+}
+
 /// Returns the values as setters take them, runtime ones included.
 std::vector<float> or_runtime(const masked_values<float> &v) {
     return v.runtime ? std::vector<float>{runtime_f32_value()} : v.values;
@@ -285,6 +301,11 @@ std::string attribute_text(const primitive_attr &attr) {
         add("scales:", argument_name(arg), masked_text(values));
     for (const auto &[arg, values] : attr.zero_points())
         add("zero_points:", argument_name(arg), masked_text(values));
+    if (const std::optional<source_quantization> &q = attr.get_source_quantization())
+        add("source:", to_string(q->by), ":", to_string(q->mode), ":", to_string(q->code), ":",
+            to_string(q->span));
+    if (const std::optional<combination> order = attr.get_combination())
+        add("combination:", to_string(*order));
     for (const post_op_entry &entry : attr.get_post_ops().entries())
         add("post_op:", text_of(entry));
     return s;
@@ -325,12 +346,29 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
             attr.set_output_scales(v.mask, or_runtime(v));
         } else if (key == "scales") {
             const int arg = next_argument(f);
-            const auto v = read_masked<float>(f, tensor(arg));
-            attr.set_scales(arg, v.mask, or_runtime(v));
+            auto v = read_masked<float>(f, tensor(arg));
+            read_groups(f, v);
+            if (v.type != data_type::undef)
+                attr.set_scales(arg, v.mask, v.groups, v.type);
+            else
+                attr.set_scales(arg, v.mask, or_runtime(v));
         } else if (key == "zero_points") {
             const int arg = next_argument(f);
-            const auto v = read_masked<std::int32_t>(f, tensor(arg));
-            attr.set_zero_points(arg, v.mask, or_runtime(v));
+            auto v = read_masked<std::int32_t>(f, tensor(arg));
+            read_groups(f, v);
+            if (v.type != data_type::undef)
+                attr.set_zero_points(arg, v.mask, v.groups, v.type);
+            else
+                attr.set_zero_points(arg, v.mask, or_runtime(v));
+        } else if (key == "source") {
+            source_quantization q;
+            q.by = f.name<source_quantizer>();
+            q.mode = f.name<source_mode>();
+            q.code = f.name<data_type>();
+            q.span = f.name<source_span>();
+            attr.set_source_quantization(q);
+        } else if (key == "combination") {
+            attr.set_combination(f.name<combination>());
         } else if (key == "post_op") {
             read_post_op(f, ops);
         } else {
@@ -338,7 +376,7 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
                 "'", token,
                 "' is neither a tensor nor a parameter nor an attribute of the operation; attributes are ",
                 "rule, multipliers, real_scales, input_multiplier, output_scales, scales, zero_points, "
-                "post_op, scratchpad");
+                "source, combination, post_op, scratchpad");
         }
         f.finish();
     }

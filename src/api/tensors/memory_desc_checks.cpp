@@ -99,6 +99,8 @@ rank_range ranks_of(packed_kind kind) {
         return {4, 6};
     case packed_kind::matmul:
         return {2, max_ndims};
+    case packed_kind::matmul_with_scales:
+        return {2, 2};
     default:
         return {0, 0};
     }
@@ -145,6 +147,8 @@ bool is_made_in_parts(const memory_desc &md, bool may_fuse_width) {
 
 bool is_made_here(const memory_desc &md) {
     const rank_range ranks = ranks_of(md.packed_kind);
+    if (md.packed_kind == packed_kind::matmul_with_scales)
+        return is_well_packed_with_scales(md);
     const bool has_codes = is_code(md.data_type);
     if (md.ndims < ranks.lowest || md.ndims > ranks.highest || md.offset0 != 0 ||
         (!has_codes && md.data_type != data_type::f32))

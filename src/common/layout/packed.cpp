@@ -73,9 +73,51 @@ void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width) {
         md.packed_width = md.dims[md.ndims - 1];
 }
 
+namespace {
+
+constexpr dim_t absent = 1, present = 2; ///< of packed_steps
+
+dim_t bytes_with_scales(const memory_desc &md) {
+    const dim_t k = md.dims[0], group = std::min(md.packed_groups, k),
+                values = 1 + (md.packed_steps[0] == present) + (md.packed_steps[1] == present);
+    const dim_t row = packed_row_bytes / elements_per_byte(md.data_type); // of 4 codes of each column
+    const dim_t record =
+        div_up(group, 8) * 2 * row + values * packed_o_block * static_cast<dim_t>(sizeof(float));
+    return checked_product(checked_product(div_up(k, group), record, md), div_up(md.dims[1], packed_o_block),
+                           md);
+}
+
+} // namespace
+
+void set_packed_with_scales(memory_desc &md, dim_t group, bool has_zero_points, bool has_sums) {
+    md.format_kind = format_kind::packed;
+    md.packed_kind = packed_kind::matmul_with_scales;
+    md.packed_groups = group;
+    md.packed_width = 1;
+    md.packed_steps[0] = has_zero_points ? present : absent;
+    md.packed_steps[1] = has_sums ? present : absent;
+    md.packed_steps[2] = 1;
+}
+
+bool is_packed_with_scales(const memory_desc &md) {
+    return md.format_kind == format_kind::packed && md.packed_kind == packed_kind::matmul_with_scales;
+}
+
+bool is_well_packed_with_scales(const memory_desc &md) {
+    const auto is_answer = [](dim_t step) { return step == absent || step == present; };
+    const bool has_codes = md.data_type == data_type::s8 || md.data_type == data_type::u8 ||
+                           md.data_type == data_type::s4 || md.data_type == data_type::u4;
+    return has_codes && md.ndims == 2 && md.offset0 == 0 && md.packed_groups >= 1 &&
+           md.packed_groups <= std::max<dim_t>(md.dims[0], 1) && md.packed_width == 1 &&
+           md.packed_patches == patch_order() && is_answer(md.packed_steps[0]) &&
+           is_answer(md.packed_steps[1]) && md.packed_steps[2] == 1;
+}
+
 std::size_t packed_bytes(const memory_desc &md) {
     if (element_count(md) == 0)
         return 0;
+    if (is_packed_with_scales(md))
+        return static_cast<std::size_t>(bytes_with_scales(md));
     const packed_geometry p = packed_geometry_of(md);
     const dim_t columns = checked_product(p.groups, p.o_blocks() * packed_o_block, md);
     const dim_t row_bytes = checked_product(p.block_vectors(), packed_i_block, md);

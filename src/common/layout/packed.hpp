@@ -80,6 +80,14 @@ void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width);
 /// Gives depthwise weights {groups, o, 1, spatial…} their packed layout by patches.
 void set_packed_by_patches(memory_desc &md, const tap_patches &patches);
 
+/// Weights {K, N} of 8 or 4 bits beside their scales (`packed_kind::matmul_with_scales`): blocks of 16 columns have a
+/// record for each group of K, with codes, padded to a multiple of 8, the scales, and sums and zero points where
+/// there are any. jit/kernels/group_dot.hpp has the order within a record.
+void set_packed_with_scales(memory_desc &md, dim_t group, bool has_zero_points, bool has_sums);
+bool is_packed_with_scales(const memory_desc &md);
+/// False for a descriptor that set_packed_with_scales does not make.
+bool is_well_packed_with_scales(const memory_desc &md);
+
 /// Bytes of packed weights that are one kernel, sums included.
 std::size_t packed_bytes(const memory_desc &md);
 
