@@ -1,0 +1,109 @@
+// Tiles of rows and columns on threads.
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/group_products/group_products.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
+
+namespace octet::impl {
+
+namespace {
+
+constexpr int columns = jit::group_layout::columns;
+constexpr dim_t bytes_of_pass = 4 << 20; ///< of prepared rows
+constexpr dim_t tiles_of_task = 8;       ///< of rows
+
+template <typename T> T load(const std::uint8_t *from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+dim_t ceil_div(dim_t a, dim_t b) { return (a + b - 1) / b; }
+
+} // namespace
+
+group_products::group_products(const group_problem &p, instruction_set isa)
+    : problem_(p),
+      isa_(isa), layout_{jit::group_codes_of({cpu_isa::ref}, p.weight_bits),
+                         jit::group_layout::padded(std::min(p.group, p.k)), false, p.has_weight_zero_points} {
+    // Words of the source lack their zero point already.
+    layout_.has_sums = p.has_source_zero_points && layout_.codes != jit::group_codes::words;
+}
+
+void group_products::run(const operands &o) const {
+    const dim_t tiles_of_pass = std::max<dim_t>(bytes_of_pass / row_bytes() / tile_rows_, 1);
+    const dim_t rows_of_pass = std::min(problem_.m, tiles_of_pass * tile_rows_);
+    auto *prepared = static_cast<std::uint8_t *>(
+        thread_scratch(scratch_slot::source_rows, static_cast<std::size_t>(rows_of_pass * row_bytes())));
+    for (dim_t first = 0; first < problem_.m; first += rows_of_pass) {
+        const dim_t end = std::min(first + rows_of_pass, problem_.m);
+        parallel_for(end - first, 1 + 65536 / problem_.k, [&](std::int64_t begin, std::int64_t last) {
+            for (std::int64_t r = begin; r < last; r++)
+                prepare_row(o, first + r, prepared + r * row_bytes());
+        });
+        const dim_t rows_of_task = tiles_of_task * tile_rows_, tasks = ceil_div(end - first, rows_of_task);
+        parallel_for(ceil_div(problem_.n, tile_columns_) * tasks, 1,
+                     [&](std::int64_t begin, std::int64_t last) {
+                         for (std::int64_t i = begin; i < last; i++) {
+                             const dim_t from = first + i % tasks * rows_of_task;
+                             multiply(o, prepared + (from - first) * row_bytes(),
+                                      {from, std::min(from + rows_of_task, end)}, i / tasks);
+                         }
+                     });
+    }
+}
+
+void group_products::multiply(const operands &o, const std::uint8_t *prepared, row_range rows,
+                              dim_t column_tile) const {
+    multiply_in_cpp(o, prepared, rows, column_tile);
+}
+
+void group_products::multiply_in_cpp(const operands &o, const std::uint8_t *prepared, row_range rows,
+                                     dim_t column_tile) const {
+    const dim_t first = column_tile * tile_columns_, end = std::min(first + tile_columns_, problem_.n);
+    for (dim_t r = rows.first; r < rows.end; r++)
+        for (dim_t c = first; c < end; c++)
+            o.dst[r * o.dst_stride + c] = result(o, prepared + (r - rows.first) * row_bytes(), c);
+}
+
+/// The formulas on what was packed.
+float group_products::result(const operands &o, const std::uint8_t *row, dim_t column) const {
+    const std::uint8_t *block =
+        static_cast<const std::uint8_t *>(o.weights) + column / columns * block_bytes();
+    const dim_t lane = column % columns;
+    const float *bias = problem_.has_bias ? o.bias + column : nullptr;
+    float a = 0.f, source_scale = 0.f;
+    for (dim_t g = 0; g < problem_.groups(); g++) {
+        const std::uint8_t *record = block + g * layout_.record_bytes();
+        const std::uint8_t *codes = row + g * layout_.source_bytes();
+        const auto at = load<jit::group_row>(codes + layout_.source_row());
+        std::int64_t sum = at.initial;
+        for (dim_t k = 0; k < layout_.elements; k++) {
+            const dim_t quad = k / 4, byte = lane * 4 + k % 4;
+            const int code = layout_.codes == jit::group_codes::nibbles
+                                 ? record[quad / 2 * 64 + byte] >> quad % 2 * 4 & 15
+                                 : record[quad * 64 + byte];
+            sum += code * std::int64_t{static_cast<std::int8_t>(codes[k])};
+        }
+        if (layout_.has_sums)
+            sum += std::int64_t{at.minus_zero_point} * load<std::int32_t>(record + layout_.sums() + 4 * lane);
+        if (layout_.has_zero_points)
+            sum += std::int64_t{at.minus_sum} * load<std::int32_t>(record + layout_.zero_points() + 4 * lane);
+        const auto scale = load<float>(record + layout_.scales() + 4 * lane);
+        const auto exact = static_cast<float>(sum);
+        source_scale = at.scale;
+        if (problem_.order == combination::dynamic_row)
+            return bias ? std::fma(exact, source_scale * scale, *bias) : exact * (source_scale * scale);
+        a = std::fma(exact, problem_.source_has_groups ? source_scale * scale : scale, a);
+    }
+    if (problem_.source_has_groups)
+        return bias ? a + *bias : a;
+    return bias ? std::fma(a, source_scale, *bias) : a * source_scale;
+}
+
+} // namespace octet::impl

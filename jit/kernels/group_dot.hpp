@@ -1,0 +1,109 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// The kernel of products whose reduction has groups with scales of their own: sums of codes are exact integers within
+// a group; per group one fused multiply-add takes them into the result, in ascending order (`dynamic_group` and
+// `dynamic_row` of common/combination.hpp).
+//
+//   acc(r, c, g) = Σ x q  -  z Σ x  -  z_x Σ (q - z)       q: unsigned codes of weights, z: their zero point
+//
+// The first term is the products. The second one is, where all columns have the same z, a number of the row and the
+// group, which accumulators begin with. Both others are columns' numbers times rows', where there are zero points.
+// Codes of the source are signed bytes, or words without their zero point (`group_codes`).
+//
+// Weights are blocks of 16 columns. A block has a record for each group:
+//
+//   codes         [quad][16 columns][4 codes]; of 4 bits, byte [pair of quads][16 columns][4] has the code of the first
+//                 quad in the lower half and that of the second one in the upper half
+//   scales        [16] f32
+//   sums          [16] s32, Σ (q - z), if sources have zero points
+//   zero points   [16] s32, if there are any
+//
+// A row of the source is a record for each group, too: codes, then `group_row`. Groups are padded with zeros to whole
+// pairs of quads, the last one to the length of the others.
+
+#include <cstdint>
+
+#include "common/machine.hpp"
+#include "common/rounding.hpp"
+#include "jit/base/finished_code.hpp"
+
+namespace octet::impl::jit {
+
+enum class group_codes {
+    bytes, ///< signed bytes of the source, weights of 8 bits: vpdpbusd
+    words, ///< words of the source, 0, 2, 1, 3 of each quad, weights of 8 bits: vpmaddwd
+    nibbles, ///< signed bytes of the source, weights of 4 bits: vpdpbusd, or vpmaddubsw, whose sums can't saturate here
+};
+group_codes group_codes_of(instruction_set isa, int weight_bits);
+
+/// What a row has for a group.
+struct group_row {
+    float scale;                   ///< of the row, if groups have none
+    std::int32_t initial;          ///< -z Σ x, if all columns have the same z
+    std::int32_t minus_zero_point; ///< of the source
+    std::int32_t minus_sum;        ///< -Σ x
+};
+
+/// Where things lie in the record of a group.
+struct group_layout {
+    group_codes codes;
+    std::int64_t elements; ///< a multiple of 8
+    bool has_sums = false, has_zero_points = false;
+
+    static constexpr int columns = 16, vector_bytes = 4 * columns; ///< of a block
+    static constexpr std::int64_t padded(std::int64_t group) { return (group + 7) / 8 * 8; }
+
+    constexpr std::int64_t quads() const { return elements / 4; }
+    constexpr std::int64_t quad_bytes() const { return codes == group_codes::nibbles ? 32 : 64; }
+    constexpr std::int64_t scales() const { return quads() * quad_bytes(); } ///< offsets
+    constexpr std::int64_t sums() const { return scales() + vector_bytes; }
+    constexpr std::int64_t zero_points() const { return sums() + (has_sums ? vector_bytes : 0); }
+    constexpr std::int64_t record_bytes() const {
+        return zero_points() + (has_zero_points ? vector_bytes : 0);
+    }
+    constexpr std::int64_t source_quad_bytes() const { return codes == group_codes::words ? 8 : 4; }
+    constexpr std::int64_t source_row() const {
+        return quads() * source_quad_bytes();
+    } ///< offset of `group_row`
+    constexpr std::int64_t source_bytes() const {
+        return source_row() + static_cast<std::int64_t>(sizeof(group_row));
+    }
+};
+
+/// How the sum of a group becomes a part of the result, and that the result.
+struct group_combination {
+    bool source_has_groups = false; ///< scales of the source are those of a group
+    bool is_row = false;            ///< `dynamic_row`: one group, whose scales are multiplied first
+    bool has_bias = false;
+};
+
+/// Everything that decides the code.
+struct group_dot_spec {
+    instruction_set isa;
+    group_layout layout;
+    group_combination combination;
+    int rows = 1;
+    int vectors = 1; ///< of columns; all but the last are full
+    int tail = 1;    ///< valid lanes of the last vector
+    std::int64_t groups = 1;
+};
+
+/// A tile of rows and columns, over all groups.
+struct group_dot_args {
+    const void *src;     ///< first record of the first row
+    const void *weights; ///< first record of the first block
+    const float *bias;   ///< of the first column
+    float *dst;
+    std::int64_t src_stride, dst_stride; ///< bytes from row to row
+};
+
+/// The kernel of a spec; isa has vectors.
+shared_code<const group_dot_args> group_dot_code(const group_dot_spec &spec);
+
+/// The largest tile of a level.
+struct group_tile {
+    int rows, vectors;
+};
+group_tile largest_group_tile(instruction_set isa, group_codes codes, std::int64_t rows);
+
+} // namespace octet::impl::jit
