@@ -29,10 +29,45 @@ dim_t ceil_div(dim_t a, dim_t b) { return (a + b - 1) / b; }
 
 group_products::group_products(const group_problem &p, instruction_set isa)
     : problem_(p),
-      isa_(isa), layout_{jit::group_codes_of({cpu_isa::ref}, p.weight_bits),
+      isa_(isa), layout_{jit::group_codes_of(isa, p.weight_bits),
                          jit::group_layout::padded(std::min(p.group, p.k)), false, p.has_weight_zero_points} {
     // Words of the source lack their zero point already.
     layout_.has_sums = p.has_source_zero_points && layout_.codes != jit::group_codes::words;
+    if (isa.has_vectors())
+        make_code();
+}
+
+void group_products::make_code() {
+    const jit::group_tile largest = jit::largest_group_tile(isa_, problem_.m);
+    const dim_t lanes = isa_.lanes();
+    tile_columns_ = largest.vectors * lanes;
+    tile_rows_ = ceil_div(problem_.m, ceil_div(problem_.m, largest.rows)); // of about equal size
+    const dim_t last_rows = problem_.m % tile_rows_, last_columns = problem_.n % tile_columns_;
+    for (const bool is_last_row : {false, true})
+        for (const bool is_last_column : {false, true}) {
+            const dim_t rows = is_last_row ? last_rows : std::min(tile_rows_, problem_.m);
+            const dim_t n = is_last_column
+                                ? last_columns
+                                : std::min(tile_columns_, problem_.n / tile_columns_ * tile_columns_);
+            if (rows > 0 && n > 0)
+                code_[is_last_row][is_last_column] =
+                    jit::group_dot_code(spec_of(static_cast<int>(rows), static_cast<int>(n)));
+        }
+}
+
+jit::group_dot_spec group_products::spec_of(int rows, int n) const {
+    const int vectors = (n + isa_.lanes() - 1) / isa_.lanes();
+    return {isa_,
+            layout_,
+            problem_.order == combination::dynamic_row ? jit::group_combination::row
+            : problem_.source_has_groups               ? jit::group_combination::both_groups
+                                                       : jit::group_combination::weight_groups,
+            unsigned_offset() != 0 && !problem_.has_weight_zero_points,
+            problem_.has_bias,
+            rows,
+            vectors,
+            n - (vectors - 1) * isa_.lanes(),
+            problem_.groups()};
 }
 
 void group_products::run(const operands &o) const {
@@ -60,7 +95,19 @@ void group_products::run(const operands &o) const {
 
 void group_products::multiply(const operands &o, const std::uint8_t *prepared, row_range rows,
                               dim_t column_tile) const {
-    multiply_in_cpp(o, prepared, rows, column_tile);
+    if (!isa_.has_vectors())
+        return multiply_in_cpp(o, prepared, rows, column_tile);
+    const dim_t column = column_tile * tile_columns_;
+    const bool is_last_column = column + tile_columns_ > problem_.n;
+    jit::group_dot_args args{};
+    args.weights = static_cast<const std::uint8_t *>(o.weights) + column / columns * block_bytes();
+    args.bias = problem_.has_bias ? o.bias + column : nullptr;
+    args.dst_stride = o.dst_stride * static_cast<dim_t>(sizeof(float));
+    for (dim_t r = rows.first; r < rows.end; r += tile_rows_) {
+        args.src = prepared + (r - rows.first) * row_bytes();
+        args.dst = o.dst + r * o.dst_stride + column;
+        code_[r + tile_rows_ > rows.end][is_last_column]->function()(&args);
+    }
 }
 
 void group_products::multiply_in_cpp(const operands &o, const std::uint8_t *prepared, row_range rows,

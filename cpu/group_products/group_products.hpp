@@ -66,6 +66,8 @@ private:
         dim_t first, end;
     };
 
+    void make_code();
+    jit::group_dot_spec spec_of(int rows, int n) const;
     dim_t blocks() const {
         return (problem_.n + jit::group_layout::columns - 1) / jit::group_layout::columns;
     }

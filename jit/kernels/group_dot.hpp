@@ -70,18 +70,20 @@ struct group_layout {
     }
 };
 
-/// How the sum of a group becomes a part of the result, and that the result.
-struct group_combination {
-    bool source_has_groups = false; ///< scales of the source are those of a group
-    bool is_row = false;            ///< `dynamic_row`: one group, whose scales are multiplied first
-    bool has_bias = false;
+/// How sums of groups and their scales become a result (common/combination.hpp).
+enum class group_combination {
+    row,           ///< `dynamic_row`: one group, scales are multiplied first
+    weight_groups, ///< `dynamic_group`: the source has one scale, multiplied at the end
+    both_groups,   ///< `dynamic_group`: both have scales of groups
 };
 
 /// Everything that decides the code.
 struct group_dot_spec {
     instruction_set isa;
     group_layout layout;
-    group_combination combination;
+    group_combination combination = group_combination::weight_groups;
+    bool has_initial = false; ///< `group_row::initial` is not always 0
+    bool has_bias = false;
     int rows = 1;
     int vectors = 1; ///< of columns; all but the last are full
     int tail = 1;    ///< valid lanes of the last vector
@@ -94,16 +96,16 @@ struct group_dot_args {
     const void *weights; ///< first record of the first block
     const float *bias;   ///< of the first column
     float *dst;
-    std::int64_t src_stride, dst_stride; ///< bytes from row to row
+    std::int64_t dst_stride; ///< bytes from row to row
 };
 
 /// The kernel of a spec; isa has vectors.
 shared_code<const group_dot_args> group_dot_code(const group_dot_spec &spec);
 
-/// The largest tile of a level.
+/// The largest tile of a level, for so many rows.
 struct group_tile {
     int rows, vectors;
 };
-group_tile largest_group_tile(instruction_set isa, group_codes codes, std::int64_t rows);
+group_tile largest_group_tile(instruction_set isa, std::int64_t rows);
 
 } // namespace octet::impl::jit
