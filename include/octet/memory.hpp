@@ -96,7 +96,7 @@ public:
         /// Dense tensor in a plain layout, or `format_tag::any`. A dimension, or below a stride, may be
         /// OCTET_RUNTIME_DIM_VAL: it comes with the execution (octet/primitive.hpp); such a descriptor is for
         /// primitive descriptors alone. Throws `invalid_arguments`: more than 6 or no dimensions, a negative
-        /// dimension, a tag of another rank, a size that overflows, and for s4, u4 and u2 a stride, other
+        /// dimension, a tag of another rank, a size that overflows, and for s4, u4, s2 and u2 a stride, other
         /// than 1, or an offset that does not begin a byte: rows have whole bytes. With `allow_empty`, here
         /// and below, the result is the zero descriptor instead.
         desc(const dims &dimensions, data_type type, format_tag tag, bool allow_empty = false);

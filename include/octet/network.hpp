@@ -109,6 +109,18 @@ struct network_options {
     /// Runtime does with `session.qdqisint8allowed` = 1. Otherwise they are computed on u8 where one operator
     /// reads the codes, and in floats elsewhere.
     bool qdq_is_int8_allowed = false;
+    /// ONNX: the order in which products of weights in blocks (MatMulNBits) sum up. "onnxruntime": ONNX
+    /// Runtime's bytes. "ordered": of rows that are rounded to codes, the products of each block exactly,
+    /// and one fma per block in ascending order, so that a row has the same bits in every batch (doc/onnx.md).
+    /// A saved plan keeps its choice.
+    std::string nbits = "onnxruntime";
+    /// ONNX: the accuracy level of products whose weights a DequantizeLinear dequantizes, 0 to 4, as ONNX
+    /// Runtime has it with `session.qdq_matmulnbits_accuracy_level`. Only 4 rounds the other operand to codes.
+    std::int64_t qdq_nbits_level = 4;
+    /// ONNX: the block size of such products where the file gives none, as ONNX Runtime has it with
+    /// `session.qdq_matmulnbits_block_size`: a power of two from 16 to 256; 0: 32; -1: the largest that
+    /// divides the rows of the weights, else 16.
+    std::int64_t qdq_nbits_block = 0;
 };
 
 /// A tensor of a network with its buffer. A light value; valid as long as the network, until it gets other

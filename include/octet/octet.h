@@ -93,6 +93,9 @@ OCTET_C_API octet_status octet_options_set_fusion(octet_options *options, int fu
 /// is computed, or dequantized from constants, is summed up in an order of its own, as ONNX Runtime does it;
 /// the default.
 OCTET_C_API octet_status octet_options_set_rows_alike(octet_options *options, int rows_alike);
+/// Order in which an .onnx network sums up products of weights in blocks (MatMulNBits): "onnxruntime", the
+/// default, or "ordered", block by block, in which a row has the same bits in every batch.
+OCTET_C_API octet_status octet_options_set_nbits(octet_options *options, const char *nbits);
 /// Number of threads for creation and runs of the network, up to 4096. 0: as octet_set_threads says; 1: the
 /// calling thread alone.
 OCTET_C_API octet_status octet_options_set_threads(octet_options *options, int threads);
@@ -192,7 +195,8 @@ typedef enum octet_data_type {
     octet_s4 = 11,  ///< codes -8 to 7, two per byte, the even index in the low bits
     octet_u4 = 12,  ///< codes 0 to 15, likewise
     octet_s16 = 64, ///< int16_t, codes
-    octet_u2 = 65   ///< codes 0 to 3, four per byte, the lowest index in the lowest bits
+    octet_u2 = 65,  ///< codes 0 to 3, four per byte, the lowest index in the lowest bits
+    octet_s2 = 66   ///< codes -2 to 1, likewise
 } octet_data_type;
 
 /// More dimensions than any tensor has.

@@ -20,7 +20,7 @@ inline namespace v0 {
 /// - none: integers, src - src_zp + dst_zp, saturating.
 /// store() saturates, then rounds to nearest even. Without attributes types are converted with f32's store.
 ///
-/// Types    f32, bf16, f16, s32, s16, s8, u8, s4, u4, u2 on both sides. Shapes must be equal. Packed layouts on
+/// Types    f32, bf16, f16, s32, s16, s8, u8, s4, u4, s2, u2 on both sides. Shapes must be equal. Packed layouts on
 ///          either side. A byte that dst shares with elements outside of it keeps those.
 /// Errors   invalid_arguments as documented for each attribute.
 struct OCTET_API reorder : public primitive {

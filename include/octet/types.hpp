@@ -24,8 +24,9 @@ constexpr int max_post_ops = 32; ///< longest post-op chain
 /// take them, and products as the types of destinations, biases and operands of post-ops. s16, which oneDNN
 /// 2.x does not have, exists for frameworks that quantize activations to 16 bits (reorder and softmax only).
 ///
-/// s4, u4 (oneDNN 3's numbers) and u2 are codes that share a byte, the element with the lowest index in its
-/// lowest bits: two's complement -8 to 7, 0 to 15, 0 to 3. Only reorder takes them.
+/// s4, u4 (oneDNN 3's numbers), s2 and u2 are codes that share a byte, the element with the lowest index in
+/// its lowest bits: two's complement -8 to 7, 0 to 15, two's complement -2 to 1, 0 to 3. Of the primitives only
+/// reorder takes them.
 enum class data_type {
     undef,
     f16 = 1,
@@ -37,12 +38,15 @@ enum class data_type {
     s4 = 11,
     u4 = 12,
     s16 = 64,
-    u2 = 65
+    u2 = 65,
+    s2 = 66
 };
 
-/// Elements that share a byte: 2 for s4 and u4, 4 for u2, else 1.
+/// Elements that share a byte: 2 for s4 and u4, 4 for s2 and u2, else 1.
 constexpr int elements_per_byte(data_type type) {
-    return type == data_type::s4 || type == data_type::u4 ? 2 : type == data_type::u2 ? 4 : 1;
+    return type == data_type::s4 || type == data_type::u4   ? 2
+           : type == data_type::s2 || type == data_type::u2 ? 4
+                                                            : 1;
 }
 
 /// Plain layouts, spelled as in oneDNN: letters name the logical dimensions from outermost to innermost in

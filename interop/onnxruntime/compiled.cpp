@@ -139,6 +139,9 @@ std::string key_of(const model::graph &g, const session_settings &settings) {
     d.put(std::string(to_string(get_effective_cpu_isa())));
     d.put(settings.profile);
     d.put(settings.signed_pairs);
+    d.put(settings.nbits);
+    d.put(settings.nbits_level);
+    d.put(settings.nbits_block);
     d.put(static_cast<std::int64_t>(g.opset));
     d.put(g.inputs);
     d.put(g.outputs);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <string>
 
@@ -23,6 +24,15 @@ bool read_number(const std::string &text, std::size_t largest, std::size_t &numb
         return false;
     number = std::stoull(text);
     return number <= largest;
+}
+
+/// An entry of the session, whose range networks check.
+std::int64_t read_integer(const std::string &key, const std::string &value) {
+    std::int64_t number = 0;
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (failure != std::errc() || end != value.data() + value.size())
+        refuse(std::string(provider_name) + ": entry '" + key + "' is '" + value + "', allowed: an integer");
+    return number;
 }
 
 /// Profiles of networks of ONNX.
@@ -58,6 +68,11 @@ const option options[] = {
     {"minimum", "1 to 1000000 nodes",
      [](session_settings &s, const std::string &value) {
          return read_number(value, 1000000, s.minimum) && s.minimum >= 1;
+     }},
+    {"nbits", "onnxruntime, ordered",
+     [](session_settings &s, const std::string &value) {
+         s.nbits = value;
+         return value == "onnxruntime" || value == "ordered";
      }},
     {"profile", nullptr,
      [](session_settings &s, const std::string &value) {
@@ -121,6 +136,10 @@ session_settings read_settings(const runtime &ort, const ort_session_options *so
             set_option(s, key.substr(own.size()), value);
         else if (key == "session.qdqisint8allowed")
             s.signed_pairs = value == "1";
+        else if (key == "session.qdq_matmulnbits_accuracy_level")
+            s.nbits_level = read_integer(key, value);
+        else if (key == "session.qdq_matmulnbits_block_size")
+            s.nbits_block = read_integer(key, value);
         else if (key == "session.disable_quant_qdq")
             s.pairs_stay = value == "1";
         else if (key == "ep.context_enable")

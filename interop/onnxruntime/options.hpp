@@ -21,14 +21,17 @@ enum class claim_kind {
 struct session_settings {
     int threads = 0; ///< 0: as the process has it
     claim_kind claim = claim_kind::quantized;
-    bool log = false;             ///< tells what is claimed and what is not
-    std::size_t memory_limit = 0; ///< limit for each part's network; 0: none
-    std::size_t minimum = 3;      ///< nodes of a part that multiplies no codes
-    std::string profile;          ///< as in network_options
-    std::string cache_dir;        ///< directory in which plans are kept for later sessions; empty: none
+    bool log = false;                  ///< tells what is claimed and what is not
+    std::size_t memory_limit = 0;      ///< limit for each part's network; 0: none
+    std::size_t minimum = 3;           ///< nodes of a part that multiplies no codes
+    std::string profile;               ///< as in network_options
+    std::string nbits = "onnxruntime"; ///< likewise
+    std::string cache_dir;             ///< directory in which plans are kept for later sessions; empty: none
 
     // Entries of the session:
     bool signed_pairs = false;        ///< computes pairs in s8 as they are: session.qdqisint8allowed
+    std::int64_t nbits_level = 4;     ///< session.qdq_matmulnbits_accuracy_level
+    std::int64_t nbits_block = 0;     ///< session.qdq_matmulnbits_block_size
     bool pairs_stay = false;          ///< computes pairs on floats: session.disable_quant_qdq
     bool wants_context_model = false; ///< a compiled model is written: ep.context_enable
     bool embeds_context = false;      ///< with its plans inside: ep.context_embed_mode

@@ -102,6 +102,9 @@ network_options options_of(const session_settings &settings) {
     options.memory_limit = settings.memory_limit;
     options.profile = settings.profile;
     options.qdq_is_int8_allowed = settings.signed_pairs;
+    options.nbits = settings.nbits;
+    options.qdq_nbits_level = settings.nbits_level;
+    options.qdq_nbits_block = settings.nbits_block;
     return options;
 }
 

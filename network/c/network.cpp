@@ -155,6 +155,16 @@ octet_status octet_options_set_rows_alike(octet_options *options, int rows_alike
     });
 }
 
+octet_status octet_options_set_nbits(octet_options *options, const char *nbits) {
+    return guarded(__func__, [&] {
+        need(options, "options");
+        const std::string name = text_of(nbits, "nbits");
+        if (name != "onnxruntime" && name != "ordered")
+            throw error(status::invalid_arguments, "nbits is '" + name + "', allowed: onnxruntime, ordered");
+        options->value.nbits = name;
+    });
+}
+
 octet_status octet_options_set_threads(octet_options *options, int threads) {
     return guarded(__func__, [&] {
         need(options, "options");

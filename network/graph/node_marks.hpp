@@ -65,14 +65,15 @@ struct node_marks {
     bool has_scaled_summand = false; ///< a Gemm's C was multiplied by beta before
     bool is_of_blocks = false;       ///< a convolution in blocks of channels has written the images it reads
     bool pools_by_vectors = false;   ///< ONNX Runtime's kernels for vectors compute the average
+    bool sums_blocks_in_order = false; ///< a product of blocks sums up as `nbits` = "ordered"
 };
 
 /// All fields, to compare them: a new one does not compile until it is listed here.
 inline auto fields_of(const node_marks &m) {
     const auto &[absent, wide, word, order, reduced, slice, factor, unread, folded, activation, own, gelu,
-                 matrix, alone, summand, blocks, vectors] = m;
+                 matrix, alone, summand, blocks, vectors, in_order] = m;
     return std::tie(absent, wide, word, order, reduced, slice, factor, unread, folded, activation, own, gelu,
-                    matrix, alone, summand, blocks, vectors);
+                    matrix, alone, summand, blocks, vectors, in_order);
 }
 inline bool operator==(const node_marks &a, const node_marks &b) { return fields_of(a) == fields_of(b); }
 

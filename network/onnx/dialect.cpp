@@ -61,11 +61,10 @@ const operator_table &onnx_operators() {
 
 rewrite_history prepare_onnx(graph &g, const network_options &options, const evaluator &evaluate) {
     const sized_constants from_sizes = take_sized_constants(g);
-    rewrite_history done = transform_as_onnx_runtime(g, evaluate, from_sizes, options.qdq_is_int8_allowed);
+    rewrite_history done = transform_as_onnx_runtime(g, evaluate, from_sizes, options);
     use_octet_operators(g, evaluate);
     note_quantization(g);
-    if (!options.rows_alike)
-        note_single_rows(g);
+    note_sums(g, options);
     return done;
 }
 

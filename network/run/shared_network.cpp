@@ -32,6 +32,16 @@ bool has_single_rows(const graph &g) {
                        [](const node &n) { return marks_of(n).sums_rows_alone; });
 }
 
+void check_blocks(const network_options &options) {
+    if (options.nbits != "onnxruntime" && options.nbits != "ordered")
+        refuse("nbits is " + quoted(options.nbits) + ", allowed: onnxruntime, ordered");
+    if (const std::int64_t level = options.qdq_nbits_level; level < 0 || level > 4)
+        refuse("qdq_nbits_level is " + std::to_string(level) + ", allowed: 0 to 4");
+    if (const std::int64_t block = options.qdq_nbits_block;
+        block != 0 && block != -1 && (block < 16 || block > 256 || (block & (block - 1)) != 0))
+        refuse("qdq_nbits_block is " + std::to_string(block) + ", allowed: 0, -1, 16, 32, 64, 128, 256");
+}
+
 /// A saved plan has its rule, its profile and its order of sums.
 network_options options_for(const graph &g, network_options options) {
     if (!options.profile.empty() && options.rule != requantization_rule::automatic)
@@ -39,6 +49,7 @@ network_options options_for(const graph &g, network_options options) {
                " are given, allowed: one of them");
     if (!options.profile.empty())
         check_profile(options.profile, g.framework);
+    check_blocks(options);
     if (!g.saved)
         return options;
     if (!options.profile.empty() && options.profile != g.saved->profile)
@@ -54,6 +65,9 @@ network_options options_for(const graph &g, network_options options) {
             "rows_alike: the plan was saved without it, and has single rows whose sums depend on it; "
             "save the network again with it");
     options.rows_alike = options.rows_alike || g.saved->rows_alike;
+    if (options.nbits == "ordered" && g.saved->nbits != options.nbits)
+        refuse_as_unimplemented("nbits ordered: the plan was saved with nbits " + quoted(g.saved->nbits));
+    options.nbits = g.saved->nbits;
     return options;
 }
 

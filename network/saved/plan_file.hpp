@@ -16,6 +16,7 @@ struct saved_plan {
     requantization_rule rule = requantization_rule::automatic;
     std::string profile;     ///< empty: none
     bool rows_alike = false; ///< `network_options::rows_alike`
+    std::string nbits;       ///< `network_options::nbits`
     std::vector<saved_constant> weights;
     graph source;       ///< the network before the passes; what is only packed is zeros in it, too
     shared_bytes zeros; ///< all of them, in both graphs
@@ -28,6 +29,7 @@ struct plan_to_save {
     requantization_rule rule;
     std::string profile;
     bool rows_alike;
+    std::string nbits;
     cpu_isa isa; ///< that its primitives were made for
     const std::vector<std::shared_ptr<const packed_constant>> &weights;
     std::vector<bool> is_only_packed; ///< per tensor: nobody needs its elements in the plain order

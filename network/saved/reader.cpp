@@ -40,6 +40,8 @@ public:
         if (plan_->profile())
             saved->profile = plan_->profile()->str();
         saved->rows_alike = plan_->rows_alike();
+        if (plan_->nbits())
+            saved->nbits = plan_->nbits()->str();
         saved->zeros = give_zeros(g);
         for (std::size_t i = 0; i < length(plan_->packed()); i++)
             saved->weights.push_back(
@@ -218,7 +220,8 @@ private:
 
     static data_type type_of(int type, const std::string &who) {
         constexpr data_type known[] = {data_type::undef, data_type::f16, data_type::bf16, data_type::f32,
-                                       data_type::s32,   data_type::s8,  data_type::u8,   data_type::s16};
+                                       data_type::s32,   data_type::s8,  data_type::u8,   data_type::s16,
+                                       data_type::s4,    data_type::u4,  data_type::s2,   data_type::u2};
         for (const data_type t : known)
             if (static_cast<int>(t) == type)
                 return t;
@@ -305,6 +308,7 @@ private:
         m->has_scaled_summand = source.has_scaled_summand();
         m->is_of_blocks = source.is_of_blocks();
         m->pools_by_vectors = source.pools_by_vectors();
+        m->sums_blocks_in_order = source.sums_blocks_in_order();
         return m;
     }
 

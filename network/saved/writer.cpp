@@ -59,6 +59,7 @@ private:
         plan_.rule = static_cast<int>(from_.rule);
         plan_.profile = from_.profile;
         plan_.rows_alike = from_.rows_alike;
+        plan_.nbits = from_.nbits;
         plan_.framework = g.framework;
         plan_.opset = g.opset;
         plan_.inputs = g.inputs;
@@ -156,6 +157,7 @@ private:
         result->has_scaled_summand = m.has_scaled_summand;
         result->is_of_blocks = m.is_of_blocks;
         result->pools_by_vectors = m.pools_by_vectors;
+        result->sums_blocks_in_order = m.sums_blocks_in_order;
         return result;
     }
 

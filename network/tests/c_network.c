@@ -128,6 +128,9 @@ static void use_options(const char *path, const float *scores) {
     EXPECT_OK(octet_options_set_batch(options, 3));
     EXPECT_OK(octet_options_set_fusion(options, 0));
     EXPECT_OK(octet_options_set_rows_alike(options, 1));
+    EXPECT_OK(octet_options_set_nbits(options, "ordered"));
+    EXPECT_REFUSED(octet_options_set_nbits(options, "order"), octet_invalid_arguments, "nbits is 'order'");
+    EXPECT_OK(octet_options_set_nbits(options, "onnxruntime"));
     EXPECT_OK(octet_options_set_rule(options, "tflite_2step"));
     EXPECT_OK(octet_options_set_threads(options, 1));
     EXPECT_REFUSED(octet_options_set_threads(options, -1), octet_invalid_arguments, "threads is -1");
@@ -379,6 +382,8 @@ static void pass_null(octet_network *net) {
     EXPECT_NULL(octet_options_set_profile(options, NULL), "profile");
     EXPECT_NULL(octet_options_set_fusion(NULL, 1), "options");
     EXPECT_NULL(octet_options_set_rows_alike(NULL, 1), "options");
+    EXPECT_NULL(octet_options_set_nbits(NULL, "ordered"), "options");
+    EXPECT_NULL(octet_options_set_nbits(options, NULL), "nbits");
     EXPECT_NULL(octet_options_set_threads(NULL, 1), "options");
     EXPECT_NULL(octet_options_set_shape(NULL, "x", dims, 1), "options");
     EXPECT_NULL(octet_options_set_shape(options, NULL, dims, 1), "input");

@@ -35,6 +35,7 @@ std::size_t memory::data_type_size(data_type type) {
     case data_type::u8:
     case data_type::s4:
     case data_type::u4:
+    case data_type::s2:
     case data_type::u2:
         return 1;
     case data_type::undef:

@@ -26,6 +26,8 @@ constexpr type_range range_of(data_type type) {
         return {-8, 7};
     case data_type::u4:
         return {0, 15};
+    case data_type::s2:
+        return {-2, 1};
     case data_type::u2:
         return {0, 3};
     case data_type::s16:
@@ -73,6 +75,7 @@ inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
         return static_cast<const std::int16_t *>(base)[offset];
     case data_type::s4:
     case data_type::u4:
+    case data_type::s2:
     case data_type::u2:
         return load_shared(base, type, offset);
     default:
@@ -115,6 +118,7 @@ inline void store_s32(void *base, data_type type, dim_t offset, std::int32_t val
         break;
     case data_type::s4:
     case data_type::u4:
+    case data_type::s2:
     case data_type::u2:
         store_shared(base, type, offset, value);
         break;

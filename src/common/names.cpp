@@ -50,6 +50,8 @@ const char *to_string(data_type type) {
         return "s16";
     case data_type::u2:
         return "u2";
+    case data_type::s2:
+        return "s2";
     }
     return "unknown";
 }

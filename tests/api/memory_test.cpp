@@ -150,7 +150,7 @@ TEST(memory_desc, impossible_shapes_are_refused) {
         [] {
             memory::desc({3, 4}, data_type::undef, tag::ab);
         },
-        {"data_type undef", "allowed: f16, bf16, f32, s32, s8, u8, s4, u4, s16, u2"});
+        {"data_type undef", "allowed: f16, bf16, f32, s32, s8, u8, s4, u4, s16, u2, s2"});
     expect_invalid([] { memory::desc({3, 4}, static_cast<data_type>(77), tag::ab); }, {"77", "allowed: f16"});
     expect_invalid([] { memory::desc({3, 4}, data_type::s8, dims{4}); }, {"1 strides for 2 dimensions"});
     expect_invalid(

@@ -1,4 +1,4 @@
-// s4, u4 and u2, whose elements share bytes: sizes, layouts that would split bytes, and a refusal by every operation
+// s4, u4, s2 and u2, whose elements share bytes: sizes, layouts that would split bytes, and a refusal by every operation
 // but reorder.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ const engine &cpu() {
     return e;
 }
 
-constexpr data_type types[] = {data_type::s4, data_type::u4, data_type::u2};
+constexpr data_type types[] = {data_type::s4, data_type::u4, data_type::s2, data_type::u2};
 
 std::size_t size_of(const memory::dims &dims, data_type type, const memory::dims &strides = {}) {
     return memory::desc(dims, type, strides).get_size();
@@ -25,6 +25,7 @@ TEST(SharedBytes, NumbersAreThoseOfTheInterface) {
     EXPECT_EQ(static_cast<int>(data_type::s4), 11); // oneDNN 3's
     EXPECT_EQ(static_cast<int>(data_type::u4), 12);
     EXPECT_EQ(static_cast<int>(data_type::u2), 65);
+    EXPECT_EQ(static_cast<int>(data_type::s2), 66);
     EXPECT_EQ(memory::data_type_size(data_type::u2), 1U);
 }
 

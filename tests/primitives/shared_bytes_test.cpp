@@ -1,4 +1,4 @@
-// Reorders of s4, u4 and u2 against codes that are packed here: every pair of types, saturation, scales and zero
+// Reorders of s4, u4, s2 and u2 against codes that are packed here: every pair of types, saturation, scales and zero
 // points, layouts, bytes that are shared with elements outside of the tensor, threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
@@ -23,8 +23,10 @@ struct packed_type {
     data_type type;
     int bits, low, high;
 };
-constexpr packed_type packed_types[] = {
-    {data_type::s4, 4, -8, 7}, {data_type::u4, 4, 0, 15}, {data_type::u2, 2, 0, 3}};
+constexpr packed_type packed_types[] = {{data_type::s4, 4, -8, 7},
+                                        {data_type::u4, 4, 0, 15},
+                                        {data_type::s2, 2, -2, 1},
+                                        {data_type::u2, 2, 0, 3}};
 
 int code_at(const packed_type &t, const std::vector<std::uint8_t> &bytes, dim_t i) {
     const int word =

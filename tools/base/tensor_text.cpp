@@ -33,6 +33,7 @@ std::vector<double> elements(const memory &m) {
     case data_type::bf16:
     case data_type::s4:
     case data_type::u4:
+    case data_type::s2:
     case data_type::u2:
     case data_type::undef:
         break;

@@ -83,6 +83,8 @@ class Network(_octet.Network):
     - rows_alike: of an .onnx network: a row has the same bits alone as among others. ONNX Runtime sums up a
       single row times a matrix that is computed, or dequantized, in an order of its own, and so does a
       network by default.
+    - nbits: of an .onnx network: the order in which products of weights in blocks (MatMulNBits) sum up,
+      "onnxruntime" or "ordered", in which a row has the same bits in every batch
 
     Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``. The result is one
     array, or a tuple where there are several outputs. A quantized input takes quantized values, or floats,
@@ -98,7 +100,7 @@ class Network(_octet.Network):
                  rule: str = "automatic", fusion: bool = True, shapes: Mapping[str, Sequence[int]] = {},
                  dimensions: Mapping[str, int] = {},
                  progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0,
-                 profile: str = "", rows_alike: bool = False) -> None:
+                 profile: str = "", rows_alike: bool = False, nbits: str = "onnxruntime") -> None:
         if progress is not None and not isinstance(progress, bool) and not callable(progress):
             raise TypeError(f"progress is {progress!r}, allowed: None, True or a function of a part and a text")
         bar = progress_bar(True, 100, "%") if progress is True else None
@@ -109,15 +111,15 @@ class Network(_octet.Network):
         if memory_limit < 0:
             raise ValueError(f"memory_limit is {memory_limit}, allowed: 0 (no limit) and above")
         rule, profile, fusion = text("rule", rule), text("profile", profile), flag("fusion", fusion)
-        rows_alike = flag("rows_alike", rows_alike)
+        rows_alike, nbits = flag("rows_alike", rows_alike), text("nbits", nbits)
         super().__init__(model, batch=integer("batch", batch), threads=threads, rule=rule, fusion=fusion,
                          shapes=_shapes(shapes),
                          dimensions=_dimensions(dimensions),
                          progress=bar.report if bar else progress if callable(progress) else None,
-                         memory_limit=memory_limit, profile=profile, rows_alike=rows_alike)
+                         memory_limit=memory_limit, profile=profile, rows_alike=rows_alike, nbits=nbits)
 
         self._made = (model, dict(threads=threads, rule=rule, fusion=fusion, memory_limit=memory_limit, profile=profile,
-                                  rows_alike=rows_alike))
+                                  rows_alike=rows_alike, nbits=nbits))
 
     def __reduce__(self) -> Any:
         """Pickled, it is the bytes of its model, so that another process, or machine, makes it anew."""

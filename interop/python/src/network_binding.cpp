@@ -97,30 +97,31 @@ py::dict python_network::sizes() const {
 }
 
 void bind_network(py::module_ &m) {
-    const auto make = [](const py::object &source, dim_t batch, int threads, const std::string &rule,
-                         bool fusion, const std::map<std::string, memory::dims> &shapes,
-                         const std::map<std::string, dim_t> &dimensions,
-                         const std::function<void(double, const std::string &)> &progress,
-                         std::size_t memory_limit, const std::string &profile, bool rows_alike) {
-        network_options o;
-        o.batch = batch;
-        o.threads = threads;
-        o.rule = requantization_rule_from_string(rule.c_str());
-        o.fusion = fusion;
-        o.shapes = shapes;
-        o.dimensions = dimensions;
-        o.progress = progress;
-        o.memory_limit = memory_limit;
-        o.profile = profile;
-        o.rows_alike = rows_alike;
-        if (py::isinstance<py::bytes>(source)) {
-            const auto bytes = py::cast<std::string_view>(source);
-            return std::make_unique<python_network>(network(bytes.data(), bytes.size(), "bytes", o));
-        }
-        const auto path = py::cast<std::string>(py::module_::import("os").attr("fspath")(source));
-        const py::gil_scoped_release release;
-        return std::make_unique<python_network>(network(path, o));
-    };
+    const auto make =
+        [](const py::object &source, dim_t batch, int threads, const std::string &rule, bool fusion,
+           const std::map<std::string, memory::dims> &shapes, const std::map<std::string, dim_t> &dimensions,
+           const std::function<void(double, const std::string &)> &progress, std::size_t memory_limit,
+           const std::string &profile, bool rows_alike, const std::string &nbits) {
+            network_options o;
+            o.batch = batch;
+            o.threads = threads;
+            o.rule = requantization_rule_from_string(rule.c_str());
+            o.fusion = fusion;
+            o.shapes = shapes;
+            o.dimensions = dimensions;
+            o.progress = progress;
+            o.memory_limit = memory_limit;
+            o.profile = profile;
+            o.rows_alike = rows_alike;
+            o.nbits = nbits;
+            if (py::isinstance<py::bytes>(source)) {
+                const auto bytes = py::cast<std::string_view>(source);
+                return std::make_unique<python_network>(network(bytes.data(), bytes.size(), "bytes", o));
+            }
+            const auto path = py::cast<std::string>(py::module_::import("os").attr("fspath")(source));
+            const py::gil_scoped_release release;
+            return std::make_unique<python_network>(network(path, o));
+        };
     py::options docs;
     docs.disable_function_signatures(); // octet/network.py has them
     py::class_<python_network>(m, "Network")
@@ -128,7 +129,8 @@ void bind_network(py::module_ &m) {
              py::arg("rule") = "automatic", py::arg("fusion") = true,
              py::arg("shapes") = std::map<std::string, memory::dims>(),
              py::arg("dimensions") = std::map<std::string, dim_t>(), py::arg("progress") = py::none(),
-             py::arg("memory_limit") = 0, py::arg("profile") = "", py::arg("rows_alike") = false)
+             py::arg("memory_limit") = 0, py::arg("profile") = "", py::arg("rows_alike") = false,
+             py::arg("nbits") = "onnxruntime")
         .def("__call__", &python_network::call,
              "__call__($self, /, *values, **feeds)\n--\n\n"
              "Runs it: one array, or a tuple where there are several outputs.\n\n"

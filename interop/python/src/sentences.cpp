@@ -58,7 +58,7 @@ constexpr replacement operations_terms[] = {
 constexpr replacement words[] = {
     {"src", "x"},          {"src0", "x"},   {"src_0", "x"},   {"src1", "y"},    {"src_1", "y"},
     {"s8", "int8"},        {"u8", "uint8"}, {"s16", "int16"}, {"s32", "int32"}, {"f16", "float16"},
-    {"dst", "the result"}, {"s4", "int4"},  {"u4", "uint4"},  {"u2", "uint2"},
+    {"dst", "the result"}, {"s4", "int4"},  {"u4", "uint4"},  {"s2", "int2"},   {"u2", "uint2"},
 };
 
 bool is_part_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

@@ -319,11 +319,15 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
     take({note_images_in_blocks, begin_with_summands});
 }
 
-void note_single_rows(graph &g) {
-    for (node &n : g.nodes)
-        if (n.op == "MatMulNBits" ||
-            (is_matrix_product(g, n) && input_of(n, 1) && !is_packed_ahead(n, tensor_at(g, input_of(n, 1)))))
+void note_sums(graph &g, const network_options &options) {
+    for (node &n : g.nodes) {
+        const bool has_blocks = n.op == "MatMulNBits";
+        if (has_blocks && options.nbits == "ordered")
+            set_mark(n, &node_marks::sums_blocks_in_order, true);
+        else if (!options.rows_alike && (has_blocks || (is_matrix_product(g, n) && input_of(n, 1) &&
+                                                        !is_packed_ahead(n, tensor_at(g, input_of(n, 1))))))
             set_mark(n, &node_marks::sums_rows_alone, true);
+    }
 }
 
 } // namespace octet::model

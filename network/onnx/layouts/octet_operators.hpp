@@ -3,6 +3,7 @@
 // From the graph that ONNX Runtime would run to the operators that Octet has: no byte changes.
 
 #include "network/graph/evaluator.hpp"
+#include "octet/network.hpp"
 
 namespace octet::model {
 
@@ -10,8 +11,8 @@ namespace octet::model {
 /// and computes what is of constants alone. Comes after `transform_as_onnx_runtime`.
 void use_octet_operators(graph &g, const evaluator &evaluate);
 
-/// Lets products of floats sum up single rows as ONNX Runtime does it: those whose order depends on the
-/// number of rows.
-void note_single_rows(graph &g);
+/// Marks the order of sums of products, where the options choose it: a single row's own, as ONNX Runtime has it,
+/// or that of blocks one after the other.
+void note_sums(graph &g, const network_options &options);
 
 } // namespace octet::model

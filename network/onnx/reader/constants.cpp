@@ -61,6 +61,7 @@ public:
         case data_type::bf16:
         case data_type::s4:
         case data_type::u4:
+        case data_type::s2:
         case data_type::u2:
         case data_type::undef: // may be there as long as no node reads it
             break;

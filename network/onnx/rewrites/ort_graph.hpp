@@ -11,6 +11,7 @@
 #include "network/graph/evaluator.hpp"
 #include "network/graph/graph_editor.hpp"
 #include "network/onnx/rewrites/sized_constants.hpp"
+#include "octet/network.hpp"
 
 namespace octet::model {
 
@@ -67,14 +68,14 @@ class ort_graph : public graph_editor {
 public:
     /// `from_sizes`: constants that the network computes from open sizes, if there may be such.
     ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr,
-              bool qdq_is_int8_allowed = false, std::set<tensor_id> *folded = nullptr)
-        : graph_editor(g), evaluate(e), is_int8_allowed(qdq_is_int8_allowed), from_sizes_(from_sizes),
-          folded_(folded), first_inserted_(node_count()) {
+              network_options how = {}, std::set<tensor_id> *folded = nullptr)
+        : graph_editor(g), evaluate(e), options(std::move(how)), from_sizes_(from_sizes), folded_(folded),
+          first_inserted_(node_count()) {
         find_symbols();
     }
 
-    const evaluator &evaluate;  ///< runs single nodes on constants
-    const bool is_int8_allowed; ///< pairs on s8 stay on s8: session.qdqisint8allowed
+    const evaluator &evaluate;     ///< runs single nodes on constants
+    const network_options options; ///< that stand for entries of ONNX Runtime's session
 
     /// Returns the nodes that exist now in the order in which ONNX Runtime visits them: from the last node
     /// without readers to the nodes that it reads, the last of them in the file first, and so on. This order

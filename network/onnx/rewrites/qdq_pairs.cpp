@@ -226,7 +226,7 @@ void set_zero_point(ort_graph &g, node_id i, tensor_id t) {
 /// s8 becomes u8 where a DequantizeLinear alone reads what a QuantizeLinear writes, pair by pair: x86
 /// multiplies it faster.
 void make_unsigned(ort_graph &g) {
-    if (g.is_int8_allowed)
+    if (g.options.qdq_is_int8_allowed)
         return;
     g.for_each("QuantizeLinear", [&](node_id q) {
         const tensor_id codes = g.output(q);

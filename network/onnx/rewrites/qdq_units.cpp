@@ -162,7 +162,7 @@ private:
     /// Codes on u8 with weights of either type; on s8, where the session allows it, with s8.
     bool are_multiplied(const quantized &x, const quantized &w) const {
         return type_of(x) == data_type::u8 ||
-               (g_.is_int8_allowed && type_of(x) == data_type::s8 && type_of(w) == data_type::s8);
+               (g_.options.qdq_is_int8_allowed && type_of(x) == data_type::s8 && type_of(w) == data_type::s8);
     }
 
     // ---- Forms

@@ -115,13 +115,13 @@ void drop_unread(graph &g) {
 } // namespace
 
 rewrite_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                          const sized_constants &from_sizes, bool is_int8_allowed) {
+                                          const sized_constants &from_sizes, const network_options &options) {
     rewrite_history history;
     keep_unread(g, from_sizes.measured);
     std::set<tensor_id> folded;
     std::optional<ort_graph> editor;
     sized_constants sized = from_sizes;
-    editor.emplace(g, evaluate, &sized, is_int8_allowed, &folded);
+    editor.emplace(g, evaluate, &sized, options, &folded);
     sized.open = editor->constants_of_open_sizes();
     for (const tensor_id t : *sized.open)
         if (editor->is_float(t))
@@ -137,7 +137,7 @@ rewrite_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
                 if (!editor->finish())
                     continue;
                 count_change(g);
-                editor.emplace(g, evaluate, &sized, is_int8_allowed, &folded);
+                editor.emplace(g, evaluate, &sized, options, &folded);
                 has_changed = true;
                 history.passes.push_back(std::string(now.name) + "." + std::to_string(step) + " " + t.name);
             }

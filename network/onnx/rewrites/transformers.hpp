@@ -7,16 +7,17 @@
 #include "network/graph/evaluator.hpp"
 #include "network/onnx/rewrites/sized_constants.hpp"
 #include "network/rewrites.hpp"
+#include "octet/network.hpp"
 
 namespace octet::model {
 
 class ort_graph;
 
 /// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of
-/// `take_sized_constants`; `is_int8_allowed` is `network_options::qdq_is_int8_allowed`.
+/// `take_sized_constants`.
 rewrite_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
                                           const sized_constants &from_sizes = {},
-                                          bool is_int8_allowed = false);
+                                          const network_options &options = {});
 
 namespace ort {
 
