@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "common/dynamic_matmul_problem.hpp"
 #include "common/element.hpp"
 #include "common/text.hpp"
 #include "cpu/compose/channels_last.hpp"
@@ -20,6 +21,7 @@
 #include "cpu/compose/trilinear.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
+#include "cpu/group_products/drive.hpp"
 #include "cpu/lanes/batch_statistics.hpp"
 #include "cpu/lanes/layer_normalization.hpp"
 #include "cpu/lanes/reduction.hpp"
@@ -117,6 +119,14 @@ families<convolution_problem> families_of(const convolution_problem &) {
 families<matmul_problem> families_of(const matmul_problem &) {
     return {in_any_layout<matmul_problem, dot::plan>("jit:dot"),
             and_stream<matmul_problem, dot::plan>("jit:dot+stream"), reference<matmul_problem>()};
+}
+families<dynamic_matmul_problem> families_of(const dynamic_matmul_problem &) {
+    return {{"jit:groups", code::generated, groups::plan},
+            {"groups", code::reference, groups::plan_packed},
+            reference<dynamic_matmul_problem>()};
+}
+families<packing_problem> families_of(const packing_problem &) {
+    return {{"pack", code::reference, groups::plan_packing}};
 }
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
     return {in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
@@ -247,6 +257,8 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
 
 template selection<convolution_problem> select(const convolution_problem &);
 template selection<matmul_problem> select(const matmul_problem &);
+template selection<dynamic_matmul_problem> select(const dynamic_matmul_problem &);
+template selection<packing_problem> select(const packing_problem &);
 template selection<reorder_problem> select(const reorder_problem &);
 template selection<pooling_problem> select(const pooling_problem &);
 template selection<binary_problem> select(const binary_problem &);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "common/concat_problem.hpp"
+#include "common/dynamic_matmul_problem.hpp"
 #include "common/layout/plain.hpp"
 #include "common/text.hpp"
 #include "cpu/implementation.hpp"
@@ -47,9 +48,14 @@ candidate with_out_of_range_zero_points(const Problem &p, const candidate &gener
     return candidate(
         [=] { return std::make_shared<out_of_range_zero_points_kernel<Problem>>(p, generated.make()); });
 }
-/// Has none.
+/// Have none.
+///@{
 inline candidate with_out_of_range_zero_points(const concat_problem &, const candidate &generated) {
     return generated;
 }
+inline candidate with_out_of_range_zero_points(const packing_problem &, const candidate &generated) {
+    return generated;
+}
+///@}
 
 } // namespace octet::impl

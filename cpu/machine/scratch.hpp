@@ -20,6 +20,11 @@ enum class scratch_slot {
     between_steps,
     between_outer_steps, ///< between the two steps of a step
     channels_last,
+    source_codes,
+    source_parameters,
+    source_copy,  ///< a row of another type or stride
+    row_extremes,
+    scaled_weights, ///< weights packed with scales
     count
 };
 

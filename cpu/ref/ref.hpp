@@ -11,6 +11,7 @@ namespace octet::impl {
 
 struct convolution_problem;
 struct matmul_problem;
+struct dynamic_matmul_problem;
 struct reorder_problem;
 struct pooling_problem;
 struct binary_problem;
@@ -30,6 +31,7 @@ namespace octet::impl::ref {
 
 std::shared_ptr<const kernel> create(const convolution_problem &p);
 std::shared_ptr<const kernel> create(const matmul_problem &p);
+std::shared_ptr<const kernel> create(const dynamic_matmul_problem &p);
 std::shared_ptr<const kernel> create(const reorder_problem &p);
 std::shared_ptr<const kernel> create(const pooling_problem &p);
 std::shared_ptr<const kernel> create(const binary_problem &p);

@@ -5,6 +5,7 @@
 #include "octet/matmul.hpp"
 
 #include "api/accumulating.hpp"
+#include "api/dynamic_matmul.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/matmul_problem.hpp"
 #include "common/text.hpp"
@@ -40,9 +41,13 @@ matmul_problem shapes_of(const matmul::desc &d) {
     return p;
 }
 
-primitive_desc_ptr make(const matmul::desc &d, const request &r) {
+primitive_desc_ptr make(const matmul::desc &d, const request &given) {
+    request r = given;
+    r.is_of_dynamic_source = r.attr.get_source_quantization().has_value();
     return run_front(r, [&] {
         matmul_problem p = shapes_of(d);
+        if (r.is_of_dynamic_source)
+            return make_dynamic_matmul(r, p, d.bias.data);
         // Activations are row-major here: a batch is not a channel.
         for (memory_desc *md : {&p.src, &p.dst})
             if (md->format_kind == format_kind::any)

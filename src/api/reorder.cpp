@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/reorder.hpp"
 
+#include "api/dynamic_matmul.hpp"
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/element.hpp"
@@ -57,7 +58,9 @@ struct description {
     engine dst_engine;
 };
 
-primitive_desc_ptr make(const description &d, const request &r) {
+primitive_desc_ptr make(const description &d, const request &given) {
+    request r = given;
+    r.is_of_dynamic_source = is_packed_with_scales(d.dst.data);
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
         if (!d.dst_engine)
@@ -72,6 +75,10 @@ primitive_desc_ptr make(const description &d, const request &r) {
         if (!same_dims(p.src, p.dst))
             throw_invalid(operation, ": src has dims ", dims_text(p.src), ", dst ", dims_text(p.dst));
         require_no_overlap(operation, p.dst);
+        if (is_packed_with_scales(p.src))
+            throw_unimplemented(operation, ": src is ", d.src.to_string(), ", implemented: other layouts");
+        if (is_packed_with_scales(p.dst))
+            return make_packing_with_scales(r, p.src, p.dst);
 
         attribute_support support{operation};
         support.accumulates = false;

@@ -186,32 +186,44 @@ float ggml_avx2(operands p) {
     return p.w.offsets ? sum + offsets : sum;
 }
 
-constexpr float (*functions[])(operands) = { // in the order of the enumeration
-    dynamic_row,
-    dynamic_group,
-    xnnpack,
-    xnnpack_unfused,
-    xnnpack_groups,
-    xnnpack_groups_avx2,
-    xnnpack_groups_sse,
-    xnnpack_groups_scalar,
-    kleidiai,
-    kleidiai_groups,
-    kleidiai_groups_of_4,
-    litert,
-    onnxruntime,
-    qnnpack,
-    ggml_q8_0,
-    ggml_q4_0,
-    ggml_q4_1,
-    ggml_avx2};
-static_assert(std::size(functions) == static_cast<std::size_t>(combination::ggml_avx2) + 1);
+// ---- the table
+
+struct combination_row {
+    float (*function)(operands);
+    combination_facts facts;
+};
+constexpr combination_facts columns{false, 1, 0, false, true}, groups_of_any{true, 1, 0, true, true},
+    groups_of_32s{true, 32, 0, false, true}, blocks{true, 32, 32, true, false},
+    blocks_with_offsets{true, 32, 32, true, false, true}, hybrid{false, 1, 0, false, true, false, true};
+
+constexpr combination_row rows[] = { // in the order of the enumeration
+    {dynamic_row, columns},
+    {dynamic_group, groups_of_any},
+    {xnnpack, columns},
+    {xnnpack_unfused, columns},
+    {xnnpack_groups, groups_of_32s},
+    {xnnpack_groups_avx2, groups_of_32s},
+    {xnnpack_groups_sse, groups_of_32s},
+    {xnnpack_groups_scalar, groups_of_32s},
+    {kleidiai, columns},
+    {kleidiai_groups, groups_of_32s},
+    {kleidiai_groups_of_4, groups_of_32s},
+    {litert, hybrid},
+    {onnxruntime, columns},
+    {qnnpack, columns},
+    {ggml_q8_0, blocks},
+    {ggml_q4_0, blocks},
+    {ggml_q4_1, blocks_with_offsets},
+    {ggml_avx2, blocks}};
+static_assert(std::size(rows) == static_cast<std::size_t>(combination::ggml_avx2) + 1);
 
 } // namespace
 
+const combination_facts &facts_of(combination order) { return rows[static_cast<std::size_t>(order)].facts; }
+
 float combine(combination order, dim_t k, dim_t group, const product_row &x, const product_column &w,
               const float *bias) {
-    return functions[static_cast<std::size_t>(order)]({k, group, x, w, bias});
+    return rows[static_cast<std::size_t>(order)].function({k, group, x, w, bias});
 }
 
 } // namespace octet::impl

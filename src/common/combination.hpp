@@ -23,6 +23,18 @@ struct product_column {
     const float *offsets = nullptr;
 };
 
+/// What an order asks of groups, for checks of descriptors.
+struct combination_facts {
+    bool has_groups;          ///< scales of groups of K; else one for each column
+    dim_t unit;               ///< groups are multiples of it, and K one of groups; 1: the last may be short
+    dim_t longest;            ///< group; 0: any
+    bool takes_source_groups; ///< the source has parameters for each group
+    bool takes_other_spans;   ///< or for rows, or one for all
+    bool has_offsets = false; ///< of the weights, beside their scales
+    bool keeps_bias_of_zeros = false; ///< where the whole source is zero, the result is the bias alone
+};
+const combination_facts &facts_of(combination order);
+
 /// `k` products in groups of `group`, the last of which may be short; `group` is k where there are none. Without a bias
 /// that is null.
 float combine(combination order, dim_t k, dim_t group, const product_row &x, const product_column &w,

@@ -187,6 +187,14 @@ void check(const source_quantization &q) {
                       ", allowed: ", facts.has_s8 ? facts.has_u8 ? "s8, u8" : "s8" : "u8");
 }
 
+bool multiplies_and_rounds_to_even(source_quantizer by) {
+    const quantizer_facts &facts = facts_of(by);
+    return facts.round == even && !facts.divides && !facts.adds_zero_point_first;
+}
+bool stores_f16_scales(source_quantizer by) {
+    return by == source_quantizer::ggml || by == source_quantizer::ggml_avx2;
+}
+
 source_parameters parameters_of(const source_quantization &q, const float *x, dim_t count) {
     return facts_of(q.by).of(q.mode)(range_of_values(x, count), codes_of(q));
 }

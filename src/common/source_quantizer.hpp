@@ -11,6 +11,11 @@ namespace octet::impl {
 /// Throws `invalid_arguments` for a mode or a code that the quantizer does not have.
 void check(const source_quantization &q);
 
+/// True if code(x) = clamp(rne(x * inverse) + zero_point).
+bool multiplies_and_rounds_to_even(source_quantizer by);
+/// True if the scales are stored as f16, rounded after the codes are made: ggml's.
+bool stores_f16_scales(source_quantizer by);
+
 /// What elements share: x is about scale * (code - zero_point).
 struct source_parameters {
     float scale = 1.f;

@@ -16,14 +16,14 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
     if (attr.output_scales().runtime)
         args[OCTET_ARG_ATTR_OUTPUT_SCALES] =
             vector_of(masked_count(attr.output_scales().mask, *tensors.at(OCTET_ARG_DST)), data_type::f32);
-    for (const auto &[arg, values] : attr.scales())
-        if (values.runtime)
-            args[OCTET_ARG_ATTR_SCALES | arg] =
-                vector_of(masked_count(values.mask, *tensors.at(arg)), data_type::f32);
-    for (const auto &[arg, values] : attr.zero_points())
-        if (values.runtime)
-            args[OCTET_ARG_ATTR_ZERO_POINTS | arg] =
-                vector_of(masked_count(values.mask, *tensors.at(arg)), data_type::s32);
+    const auto add = [&](int flag, const auto &by_argument, data_type usual) {
+        for (const auto &[arg, values] : by_argument)
+            if (values.runtime && !is_packed_with_scales(*tensors.at(arg)))
+                args[flag | arg] = vector_of(value_count(values, *tensors.at(arg)),
+                                             values.type == data_type::undef ? usual : values.type);
+    };
+    add(OCTET_ARG_ATTR_SCALES, attr.scales(), data_type::f32);
+    add(OCTET_ARG_ATTR_ZERO_POINTS, attr.zero_points(), data_type::s32);
 
     const std::vector<post_op_entry> &ops = attr.get_post_ops().entries();
     for (int i = 0; i < static_cast<int>(ops.size()); i++)

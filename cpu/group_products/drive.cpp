@@ -1,0 +1,187 @@
+// What the kernel takes, and what is done around it: the codes of the source, weights that were not packed, and
+// post-ops and types of dst as a second step.
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/group_products/drive.hpp"
+
+#include "common/combination.hpp"
+#include "common/element.hpp"
+#include "common/layout/layout.hpp"
+#include "common/reorder_problem.hpp"
+#include "common/text.hpp"
+#include "cpu/group_products/group_products.hpp"
+#include "cpu/group_products/quantize.hpp"
+#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
+#include "cpu/stream/drive.hpp"
+#include "cpu/two_steps.hpp"
+
+namespace octet::impl::groups {
+
+namespace {
+
+int bits_of(data_type type) { return 8 / elements_per_byte(type); }
+bool is_signed(data_type type) { return type == data_type::s8 || type == data_type::s4; }
+
+group_problem product_of(const dynamic_matmul_problem &p) {
+    group_problem g{p.rows(), p.n(), p.k(), p.group};
+    g.weight_bits = bits_of(p.weights.data_type);
+    g.weights_are_signed = is_signed(p.weights.data_type);
+    g.has_weight_zero_points = p.zero_points.is_set;
+    g.source = p.source.code;
+    g.has_source_zero_points = p.source_has_zero_points();
+    g.source_has_groups = p.source_has_groups();
+    g.order = p.order;
+    g.has_bias = p.bias.ndims != 0;
+    return g;
+}
+
+/// The layout alone matters: rows and the source do not.
+group_problem product_of(const packing_problem &p) {
+    group_problem g{1, p.weights.dims[1], p.weights.dims[0], p.group};
+    g.weight_bits = bits_of(p.weights.data_type);
+    g.weights_are_signed = is_signed(p.weights.data_type);
+    g.has_weight_zero_points = p.zero_points.is_set;
+    g.has_source_zero_points = p.packed.packed_steps[1] != 1;
+    return g;
+}
+
+struct plain_weights {
+    const memory_desc &md; ///< {…, K, N}
+    dim_t group;
+    const weight_values &scales, &zero_points;
+};
+
+void pack(const group_products &products, const plain_weights &w, const void *codes, const arguments &args,
+          const char *operation, void *packed) {
+    const int column = w.md.ndims - 1;
+    const dim_t n = w.md.dims[column], groups = div_up(w.md.dims[column - 1], w.group);
+    const std::vector<float> scales = w.scales.bind(args, groups, n);
+    check_scales(operation, "scales of weights", scales.data(), scales.size());
+    std::vector<std::int32_t> zero_points;
+    if (w.zero_points.is_set) {
+        const std::vector<float> given = w.zero_points.bind(args, groups, n);
+        check_weight_zero_points(operation, "zero points of weights", given.data(), given.size(),
+                                 w.md.data_type);
+        zero_points.assign(given.begin(), given.end());
+    }
+    const dim_t first = w.md.offset0 / elements_per_byte(w.md.data_type);
+    products.pack({static_cast<const std::uint8_t *>(codes) + first, w.md.strides[column],
+                   w.md.strides[column - 1], scales.data(),
+                   zero_points.empty() ? nullptr : zero_points.data(), 1, n},
+                  packed);
+}
+
+class group_kernel : public kernel {
+public:
+    group_kernel(const dynamic_matmul_problem &p, instruction_set isa)
+        : p_(p), isa_(isa), products_(product_of(p), isa) {}
+
+    void execute(const arguments &args) const override {
+        if (p_.rows() == 0)
+            return;
+        const dim_t rows = p_.rows(), k = p_.k(), sets = p_.source_has_groups() ? p_.groups() : 1;
+        auto *codes = scratch<std::uint8_t>(scratch_slot::source_codes, rows * k);
+        auto *parameters = scratch<source_parameters>(scratch_slot::source_parameters, rows * sets);
+        const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
+        if (!p_.has_stored_values) {
+            auto *packed = scratch<std::uint8_t>(scratch_slot::scaled_weights,
+                                                 static_cast<dim_t>(products_.weights_bytes()));
+            pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points}, weights, args,
+                 "matmul: execute", packed);
+            weights = packed;
+        }
+        quantize_rows(p_, isa_, args.get<const void>(OCTET_ARG_SRC), codes, parameters);
+        const float *bias =
+            p_.bias.ndims == 0 ? nullptr : args.get<const float>(OCTET_ARG_BIAS) + p_.bias.offset0;
+        products_.run({codes, k, parameters, weights, bias, args.get<float>(OCTET_ARG_DST) + p_.dst.offset0,
+                       p_.dst.strides[p_.dst.ndims - 2]});
+    }
+    std::size_t size_bytes() const override { return sizeof *this; }
+    std::string plan() const override {
+        return text("source quantized by ", to_string(p_.source.by), " (", to_string(p_.source.mode), ", ",
+                    to_string(p_.source.code), ", per ", to_string(p_.source.span), "), combined as ",
+                    to_string(p_.order), ", groups of ", p_.group,
+                    p_.has_stored_values ? ", weights packed with scales" : ", weights packed in every run");
+    }
+
+private:
+    template <typename T> static T *scratch(scratch_slot slot, dim_t count) {
+        return static_cast<T *>(thread_scratch(slot, static_cast<std::size_t>(count) * sizeof(T)));
+    }
+
+    const dynamic_matmul_problem p_;
+    const instruction_set isa_;
+    const group_products products_;
+};
+
+class packing_kernel : public kernel {
+public:
+    packing_kernel(const packing_problem &p, instruction_set isa) : p_(p), products_(product_of(p), isa) {}
+
+    void execute(const arguments &args) const override {
+        pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points},
+             args.get<const void>(OCTET_ARG_SRC), args, "reorder: execute", args.get(OCTET_ARG_DST));
+    }
+    std::size_t size_bytes() const override { return sizeof *this; }
+    std::string plan() const override { return "packs weights beside their scales"; }
+
+private:
+    const packing_problem p_;
+    const group_products products_;
+};
+
+/// True if all rows of dst have one distance.
+bool has_even_rows(const memory_desc &dst) {
+    for (int d = 0; d + 2 < dst.ndims; d++)
+        if (dst.dims[d] != 1 && dst.strides[d] != dst.strides[d + 1] * dst.dims[d + 1])
+            return false;
+    return dst.strides[dst.ndims - 1] == 1 || dst.dims[dst.ndims - 1] == 1;
+}
+
+candidate refused_layout(const memory_desc &packed, bool has_sums) {
+    return candidate::refused(text("weights packed ", has_sums ? "without" : "with", " sums of columns, ",
+                                   memory::desc(packed).to_string(), ", as another level packs them"));
+}
+
+} // namespace
+
+bool packs_sums(const dynamic_matmul_problem &p, const machine &m) {
+    return p.source_has_zero_points() &&
+           jit::group_codes_of(m.isa, bits_of(p.weights.data_type)) != jit::group_codes::words;
+}
+
+candidate plan(const dynamic_matmul_problem &p, const machine &m) {
+    if (p.order != combination::dynamic_row && p.order != combination::dynamic_group)
+        return candidate::refused(text("combination ", to_string(p.order)));
+    if (p.has_stored_values && (p.weights.packed_steps[1] != 1) != packs_sums(p, m))
+        return refused_layout(p.weights, packs_sums(p, m));
+    if (p.bias.ndims != 0 && p.n() > 1 && p.bias.strides[p.bias.ndims - 1] != 1)
+        return candidate::refused("a bias with gaps");
+    if (p.dst.data_type == data_type::f32 && p.out_stage.post_ops.empty() && has_even_rows(p.dst))
+        return candidate([p, m] { return std::make_shared<group_kernel>(p, m.isa); });
+    dynamic_matmul_problem floats = p;
+    floats.dst.data_type = data_type::f32;
+    set_row_major(floats.dst);
+    reorder_problem rest;
+    rest.src = floats.dst;
+    rest.dst = p.dst;
+    rest.out_stage = p.out_stage;
+    return in_two_steps(floats.dst,
+                        candidate([floats, m] { return std::make_shared<group_kernel>(floats, m.isa); }),
+                        stream::plan(rest, m));
+}
+
+candidate plan_packed(const dynamic_matmul_problem &p, const machine &m) {
+    if (!p.has_stored_values)
+        return candidate::refused("weights in a plain layout");
+    return plan(p, m);
+}
+
+candidate plan_packing(const packing_problem &p, const machine &m) {
+    const bool has_sums = p.packed.packed_steps[1] != 1;
+    if (has_sums && jit::group_codes_of(m.isa, bits_of(p.weights.data_type)) == jit::group_codes::words)
+        return refused_layout(p.packed, false);
+    return candidate([p, m] { return std::make_shared<packing_kernel>(p, m.isa); });
+}
+
+} // namespace octet::impl::groups

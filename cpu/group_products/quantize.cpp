@@ -1,0 +1,181 @@
+// Parameters follow from the smallest and the largest element and from whether all are finite, so that is what vectors
+// look for; quantizers that multiply and round to even have codes by vectors, too.
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/group_products/quantize.hpp"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "common/element.hpp"
+#include "common/layout/layout.hpp"
+#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
+
+namespace octet::impl {
+
+namespace {
+
+// Asked at levels that have AVX2 alone; the compiler's default target may not.
+#define OCTET_AVX2 __attribute__((target("avx2,fma")))
+
+constexpr dim_t width = 8;                ///< floats of a vector
+constexpr dim_t elements_of_task = 16384; ///< at least
+
+/// Smallest and largest element, zero and, if there is an element that is not finite, a NaN.
+using extremes = std::array<float, 3>;
+
+OCTET_AVX2 extremes extremes_by_vectors(const float *x, dim_t count) {
+    const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
+    __m256 lo = _mm256_setzero_ps(), hi = lo;
+    __m256i largest = _mm256_setzero_si256(); // of magnitudes, as integers
+    dim_t i = 0;
+    for (; i + width <= count; i += width) {
+        const __m256 v = _mm256_loadu_ps(x + i);
+        lo = _mm256_min_ps(v, lo);
+        hi = _mm256_max_ps(v, hi);
+        largest = _mm256_max_epi32(largest, _mm256_and_si256(_mm256_castps_si256(v), magnitude));
+    }
+    alignas(32) float lows[width], highs[width];
+    alignas(32) std::int32_t magnitudes[width];
+    _mm256_store_ps(lows, lo);
+    _mm256_store_ps(highs, hi);
+    _mm256_store_si256(reinterpret_cast<__m256i *>(magnitudes), largest);
+    extremes e{*std::min_element(lows, lows + width), *std::max_element(highs, highs + width), 0.f};
+    bool is_finite = *std::max_element(magnitudes, magnitudes + width) < 0x7f800000;
+    for (; i < count; i++) {
+        e[0] = std::min(e[0], x[i]);
+        e[1] = std::max(e[1], x[i]);
+        is_finite = is_finite && std::isfinite(x[i]);
+    }
+    e[2] = is_finite ? 0.f : std::nanf("");
+    return e;
+}
+
+extremes extremes_of(const float *x, dim_t count, instruction_set isa) {
+    if (isa.has_vectors())
+        return extremes_by_vectors(x, count);
+    extremes e{};
+    for (dim_t i = 0; i < count; i++) {
+        e[0] = std::min(e[0], x[i]);
+        e[1] = std::max(e[1], x[i]);
+        e[2] = std::isfinite(x[i]) ? e[2] : std::nanf("");
+    }
+    return e;
+}
+
+/// clamp(rne(x * inverse) + zero point) of elements by eight.
+struct code_maker {
+    __m256 inverse, low, high;
+    __m256i zero_point;
+};
+
+OCTET_AVX2 __m256i codes_of(const code_maker &c, const float *x) {
+    const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(x), c.inverse);
+    return _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_min_ps(_mm256_max_ps(scaled, c.low), c.high)),
+                            c.zero_point);
+}
+
+/// Codes by 32; returns how many elements that were. Codes are those of s8, flipped by `flip`.
+OCTET_AVX2 dim_t store_codes(const float *x, dim_t count, const source_parameters &p, int low, int high,
+                             int flip, std::uint8_t *codes) {
+    const int zero_point = p.zero_point - flip; // of s8 codes
+    const code_maker c{_mm256_set1_ps(p.inverse), _mm256_set1_ps(static_cast<float>(low - zero_point)),
+                       _mm256_set1_ps(static_cast<float>(high - zero_point)), _mm256_set1_epi32(zero_point)};
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7),
+                  flips = _mm256_set1_epi8(static_cast<char>(flip));
+    dim_t i = 0;
+    for (; i + 4 * width <= count; i += 4 * width) {
+        const __m256i a = _mm256_packs_epi32(codes_of(c, x + i), codes_of(c, x + i + width)),
+                      b = _mm256_packs_epi32(codes_of(c, x + i + 2 * width), codes_of(c, x + i + 3 * width));
+        const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b), order);
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(codes + i), _mm256_xor_si256(bytes, flips));
+    }
+    return i;
+}
+
+class row_quantizer {
+public:
+    row_quantizer(const dynamic_matmul_problem &p, instruction_set isa)
+        : q_(p.source), isa_(isa), k_(p.k()),
+          group_(p.source_has_groups() ? p.group : std::max<dim_t>(p.k(), 1)) {}
+
+    dim_t groups() const { return div_up(k_, group_); }
+
+    source_parameters parameters(const float *x, dim_t count) const {
+        const extremes e = extremes_of(x, count, isa_);
+        return rounded(parameters_of(q_, e.data(), static_cast<dim_t>(e.size())));
+    }
+    void codes(const float *x, dim_t count, const source_parameters &p, std::uint8_t *to) const {
+        if (p.inverse == 0.f) {
+            std::fill_n(to, count, static_cast<std::uint8_t>(p.zero_point));
+            return;
+        }
+        const bool is_symmetric = q_.mode == source_mode::symmetric;
+        dim_t i = isa_.has_vectors() && multiplies_and_rounds_to_even(q_.by)
+                      ? store_codes(x, count, p, is_symmetric ? -127 : -128, 127,
+                                    q_.code == data_type::u8 ? 128 : 0, to)
+                      : 0;
+        for (; i < count; i++)
+            store_s32(to, q_.code, i, code_of(q_, p, x[i]));
+    }
+    void row(const float *x, std::uint8_t *to, source_parameters *parameters_of_groups) const {
+        for (dim_t first = 0; first < k_; first += group_) {
+            const dim_t count = std::min(group_, k_ - first);
+            *parameters_of_groups = parameters(x + first, count);
+            codes(x + first, count, *parameters_of_groups++, to + first);
+        }
+    }
+
+private:
+    source_parameters rounded(source_parameters p) const {
+        if (stores_f16_scales(q_.by))
+            p.scale = from_f16(to_f16(p.scale));
+        return p;
+    }
+
+    const source_quantization q_;
+    const instruction_set isa_;
+    const dim_t k_, group_;
+};
+
+/// A row of the source as f32, in its place or in `copy`.
+const float *row_of(const memory_desc &src, const void *base, dim_t row, dim_t k, float *copy) {
+    if (k == 0)
+        return copy;
+    const dim_t first = plain_offset(src, coordinates_of(row * k, src)), step = src.strides[src.ndims - 1];
+    if (src.data_type == data_type::f32 && (step == 1 || k == 1))
+        return static_cast<const float *>(base) + first;
+    for (dim_t i = 0; i < k; i++)
+        copy[i] = load_f32(base, src.data_type, first + i * step);
+    return copy;
+}
+
+} // namespace
+
+void quantize_rows(const dynamic_matmul_problem &p, instruction_set isa, const void *src, std::uint8_t *codes,
+                   source_parameters *parameters) {
+    const row_quantizer q(p, isa);
+    const dim_t k = p.k(), rows = p.rows(), grain = 1 + elements_of_task / std::max<dim_t>(k, 1);
+    const auto for_each_row = [&](const auto &body) {
+        parallel_for(rows, grain, [&](dim_t begin, dim_t end) {
+            auto *copy = static_cast<float *>(thread_scratch(scratch_slot::source_copy, k * sizeof(float)));
+            for (dim_t r = begin; r < end; r++)
+                body(r, row_of(p.src, src, r, k, copy));
+        });
+    };
+    if (p.source.span != source_span::tensor) {
+        for_each_row([&](dim_t r, const float *x) { q.row(x, codes + r * k, parameters + r * q.groups()); });
+        return;
+    }
+    // All elements share what their extremes say.
+    auto *ends = static_cast<extremes *>(thread_scratch(scratch_slot::row_extremes, rows * sizeof(extremes)));
+    for_each_row([&](dim_t r, const float *x) { ends[r] = extremes_of(x, k, isa); });
+    const source_parameters all = q.parameters(ends[0].data(), rows * static_cast<dim_t>(ends[0].size()));
+    std::fill_n(parameters, rows, all);
+    for_each_row([&](dim_t r, const float *x) { q.codes(x, k, all, codes + r * k); });
+}
+
+} // namespace octet::impl

@@ -1,0 +1,40 @@
+// Scales and zero points of weights in the one shape that kernels read: f32, {G, N}.
+// SPDX-License-Identifier: Apache-2.0
+#include "common/dynamic_matmul_problem.hpp"
+
+#include <cmath>
+
+#include "common/element.hpp"
+#include "common/text.hpp"
+
+namespace octet::impl {
+
+std::vector<float> weight_values::bind(const arguments &args, dim_t all_groups, dim_t n) const {
+    std::vector<float> all(static_cast<std::size_t>(all_groups * n));
+    const void *given = type == data_type::undef ? nullptr : args.get<const void>(arg);
+    for (dim_t g = 0; g < all_groups; g++)
+        for (dim_t column = 0; column < n; column++) {
+            const dim_t index = (groups == 1 ? 0 : g) * (has_columns ? n : 1) + (has_columns ? column : 0);
+            all[static_cast<std::size_t>(g * n + column)] =
+                given ? load_f32(given, type, index) : values[static_cast<std::size_t>(index)];
+        }
+    return all;
+}
+
+void check_scales(const char *operation, const char *what, const float *values, std::size_t count) {
+    for (std::size_t i = 0; i < count; i++)
+        if (!(values[i] >= 0.f) || std::isinf(values[i]))
+            throw_invalid(operation, ": ", what, ": value ", i, " is ", values[i],
+                          ", allowed: finite, not negative");
+}
+
+void check_weight_zero_points(const char *operation, const char *what, const float *values, std::size_t count,
+                              data_type type) {
+    const type_range codes = range_of(type);
+    for (std::size_t i = 0; i < count; i++)
+        if (!(values[i] >= static_cast<float>(codes.low) && values[i] <= static_cast<float>(codes.high)))
+            throw_invalid(operation, ": ", what, ": value ", i, " is ", values[i], ", allowed: ", codes.low,
+                          " to ", codes.high, ", the codes of ", to_string(type));
+}
+
+} // namespace octet::impl
