@@ -56,7 +56,7 @@ void pack(const group_products &products, const plain_weights &w, const void *co
     const int column = w.md.ndims - 1;
     const dim_t n = w.md.dims[column], groups = div_up(w.md.dims[column - 1], w.group);
     const std::vector<float> scales = w.scales.bind(args, groups, n);
-    check_scales(operation, "scales of weights", scales.data(), scales.size());
+    check_scales(operation, "scales of weights", scales.data(), scales.size(), scale_signs::not_negative);
     std::vector<std::int32_t> zero_points;
     if (w.zero_points.is_set) {
         const std::vector<float> given = w.zero_points.bind(args, groups, n);

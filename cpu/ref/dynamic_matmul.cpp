@@ -57,7 +57,8 @@ columns read(const dynamic_matmul_problem &p, const arguments &args) {
     const dim_t k = p.k(), n = p.n(), groups = p.groups();
     const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
     const floats scales = p.scales.bind(args, groups, n);
-    check_scales("matmul: execute", "scales of weights", scales.data(), scales.size());
+    check_scales("matmul: execute", "scales of weights", scales.data(), scales.size(),
+                 facts_of(p.order).has_negative_scales ? scale_signs::any : scale_signs::not_negative);
     floats zero_points(scales.size());
     if (p.zero_points.is_set)
         zero_points = p.zero_points.bind(args, groups, n);

@@ -118,10 +118,9 @@ weight_values lower_values(const char *operation, const char *what, int arg, con
         throw_invalid(operation, ": ", v.values.size(), " ", what, " with mask ", given.mask, " for dims ",
                       dims_text(weights), ", allowed: ", v.count(n));
     if constexpr (std::is_same_v<T, float>)
-        check_scales(operation, what, v.values.data(), v.values.size());
+        check_scales(operation, what, v.values.data(), v.values.size(), scale_signs::not_negative);
     else
-        check_weight_zero_points(operation, what, v.values.data(), v.values.size(),
-                                 weights.data_type);
+        check_weight_zero_points(operation, what, v.values.data(), v.values.size(), weights.data_type);
     return v;
 }
 

@@ -193,8 +193,9 @@ struct combination_row {
     combination_facts facts;
 };
 constexpr combination_facts columns{false, 1, 0, false, true}, groups_of_any{true, 1, 0, true, true},
-    groups_of_32s{true, 32, 0, false, true}, blocks{true, 32, 32, true, false},
-    blocks_with_offsets{true, 32, 32, true, false, true}, hybrid{false, 1, 0, false, true, false, true};
+    groups_of_32s{true, 32, 0, false, true}, blocks{true, 32, 32, true, false, true},
+    blocks_with_offsets{true, 32, 32, true, false, true, true},
+    hybrid{false, 1, 0, false, true, false, false, true};
 
 constexpr combination_row rows[] = { // in the order of the enumeration
     {dynamic_row, columns},

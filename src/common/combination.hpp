@@ -30,7 +30,8 @@ struct combination_facts {
     dim_t longest;            ///< group; 0: any
     bool takes_source_groups; ///< the source has parameters for each group
     bool takes_other_spans;   ///< or for rows, or one for all
-    bool has_offsets = false; ///< of the weights, beside their scales
+    bool has_negative_scales = false; ///< of weights
+    bool has_offsets = false;         ///< of the weights, beside their scales
     bool keeps_bias_of_zeros = false; ///< where the whole source is zero, the result is the bias alone
 };
 const combination_facts &facts_of(combination order);

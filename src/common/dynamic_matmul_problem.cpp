@@ -21,11 +21,13 @@ std::vector<float> weight_values::bind(const arguments &args, dim_t all_groups, 
     return all;
 }
 
-void check_scales(const char *operation, const char *what, const float *values, std::size_t count) {
+void check_scales(const char *operation, const char *what, const float *values, std::size_t count,
+                  scale_signs signs) {
+    const bool may_be_negative = signs == scale_signs::any;
     for (std::size_t i = 0; i < count; i++)
-        if (!(values[i] >= 0.f) || std::isinf(values[i]))
-            throw_invalid(operation, ": ", what, ": value ", i, " is ", values[i],
-                          ", allowed: finite, not negative");
+        if (!std::isfinite(values[i]) || (values[i] < 0.f && !may_be_negative))
+            throw_invalid(operation, ": ", what, ": value ", i, " is ", values[i], ", allowed: finite",
+                          may_be_negative ? "" : ", not negative");
 }
 
 void check_weight_zero_points(const char *operation, const char *what, const float *values, std::size_t count,

@@ -51,9 +51,12 @@ struct packing_problem {
     weight_values scales, zero_points;
 };
 
-/// Throw `invalid_arguments` for a scale that is negative, infinite or NaN; for a zero point that is no code of `type`.
+enum class scale_signs { not_negative, any };
+
+/// Throw `invalid_arguments` for a scale of another sign, infinite or NaN; for a zero point that is no code of `type`.
 ///@{
-void check_scales(const char *operation, const char *what, const float *values, std::size_t count);
+void check_scales(const char *operation, const char *what, const float *values, std::size_t count,
+                  scale_signs signs);
 void check_weight_zero_points(const char *operation, const char *what, const float *values, std::size_t count,
                               data_type type);
 ///@}

@@ -55,12 +55,16 @@ dynamic_source quantized(const dynamic_case &c, source_quantizer by, parameter_s
         q.mode = source_mode::symmetric;
     if (params.has("code"))
         q.code = type_from_text(params["code"]);
+    q.span = shared == parameter_span::tensor ? source_span::tensor : source_span::row;
     dynamic_source s;
     s.rows = x.dims[0];
     s.k = s.group = x.dims[1];
     s.is_tensor = shared == parameter_span::tensor;
     s.is_zero = std::all_of(values.begin(), values.end(), [](float v) { return v == 0.f; });
     s.has_groups = params.has("source_scale") && params["source_scale"].text() == "group";
+    if (s.has_groups)
+        q.span = source_span::group;
+    s.quantization = q;
     if (s.has_groups)
         s.group = params["group"].integer(1, s.k);
     const dim_t rows = s.is_tensor ? 1 : s.rows, k = s.is_tensor ? s.rows * s.k : s.k;
@@ -135,14 +139,13 @@ dynamic_weights weights_of(const dynamic_case &c, weights_form form, dim_t k) {
     w.group = group > 0 ? group : k;
     w.scales = floats_of(per_column(c, "w_scale", w.columns, groups));
     w.codes = is_onnx ? transposed(record) : unpacked(record, type, k);
-    std::vector<std::int32_t> zero_points = {form == weights_form::nibbles ? 8 : 0};
+    w.type = type;
+    w.zero_points = {form == weights_form::nibbles ? 8 : 0};
     if (c.has_input("w_zero_point"))
-        zero_points = codes_of(per_column(c, "w_zero_point", w.columns, groups));
+        w.zero_points = codes_of(per_column(c, "w_zero_point", w.columns, groups));
     for (dim_t n = 0; n < w.columns; n++)
-        for (dim_t i = 0; i < k; i++) {
-            const dim_t at = zero_points.size() == 1 ? 0 : n * std::max<dim_t>(groups, 1) + i / w.group;
-            w.codes[static_cast<std::size_t>(n * k + i)] -= zero_points[static_cast<std::size_t>(at)];
-        }
+        for (dim_t i = 0; i < k; i++)
+            w.codes[static_cast<std::size_t>(n * k + i)] -= w.zero_point_at(n, i);
     return w;
 }
 

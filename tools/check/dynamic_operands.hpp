@@ -56,6 +56,7 @@ std::vector<std::int32_t> codes_of(const tensor_record &t);
 std::int32_t optional_code(const dynamic_case &c, const char *name);
 
 struct dynamic_source {
+    source_quantization quantization;
     dim_t rows = 0, k = 0, group = 0; ///< elements of a row that share parameters
     std::vector<std::int32_t> codes;
     std::vector<impl::source_parameters> parameters;
@@ -76,6 +77,14 @@ struct dynamic_weights {
     dim_t columns = 0, k = 0, group = 0;
     std::vector<std::int32_t> codes; ///< [column][k], minus zero points
     std::vector<float> scales, offsets;
+    data_type type = data_type::s8;        ///< of the file's codes
+    std::vector<std::int32_t> zero_points; ///< one, or as many as scales
+
+    std::int32_t zero_point_at(dim_t n, dim_t k_index) const {
+        return zero_points[zero_points.size() == 1
+                               ? 0
+                               : static_cast<std::size_t>(n * impl::div_up(k, group) + k_index / group)];
+    }
 
     impl::product_column column(dim_t n) const {
         const dim_t first = scales.size() == 1 ? 0 : n * impl::div_up(k, group);

@@ -7,6 +7,7 @@
 
 #include "check/check.hpp"
 #include "check/dynamic_operands.hpp"
+#include "check/dynamic_primitive.hpp"
 #include "common/element.hpp"
 #include "common/ggml_blocks.hpp"
 
@@ -83,11 +84,14 @@ float clamped(const dynamic_case &c, float y) {
     return y;
 }
 
+std::vector<float> bias_of(const dynamic_case &c, const dynamic_weights &w) {
+    return c.has_input("bias") ? floats_of(c.input("bias", {w.columns})) : std::vector<float>();
+}
+
 std::vector<float> product(const dynamic_case &c, combination order, const dynamic_source &x,
                            const dynamic_weights &w) {
-    const std::vector<float> bias =
-        c.has_input("bias") ? floats_of(c.input("bias", {w.columns})) : std::vector<float>();
-    const bool is_bias_alone = order == combination::litert && x.is_zero;
+    const std::vector<float> bias = bias_of(c, w);
+    const bool is_bias_alone = impl::facts_of(order).keeps_bias_of_zeros && x.is_zero;
     std::vector<float> y;
     for (dim_t m = 0; m < x.rows; m++)
         for (dim_t n = 0; n < w.columns; n++) {
@@ -97,6 +101,20 @@ std::vector<float> product(const dynamic_case &c, combination order, const dynam
             y.push_back(clamped(c, value));
         }
     return y;
+}
+
+/// Empty, or how the definition or, where it takes the order, the primitive differs.
+std::string product_difference(const dynamic_case &c, const char *name, combination order,
+                               const dynamic_source &x, const dynamic_weights &w) {
+    std::string text = difference(c, "outputs", name, product(c, order, x, w));
+    if (!text.empty() || impl::facts_of(order).has_offsets)
+        return text;
+    const std::vector<float> values = floats_of(c.input("x", {x.rows, x.k}));
+    std::vector<float> y = product_by_primitive(order, values, x, w, bias_of(c, w));
+    for (float &value : y)
+        value = clamped(c, value);
+    text = difference(c, "outputs", name, y);
+    return text.empty() ? text : "the primitive: " + text;
 }
 
 struct output_form {
@@ -186,7 +204,7 @@ std::string product_complaint(const dynamic_case &c, const contract_form &form) 
     const dynamic_weights w = weights_of(c, form.weights, x.k);
     for (const output_form &y : form.outputs)
         if (complaint.empty())
-            complaint = difference(c, "outputs", y.name, product(c, y.order, x, w));
+            complaint = product_difference(c, y.name, y.order, x, w);
     return complaint;
 }
 
@@ -250,6 +268,7 @@ std::string block_complaint(const dynamic_case &c, const block_contract &form) {
     w.columns = w_record.dims[0];
     w.k = x_record.dims[1];
     w.group = impl::facts_of(form.weights).elements;
+    w.zero_points = {0};
     for_each_block(w_record.bytes, form.weights, [&](const impl::block_values &v, const std::uint8_t *) {
         w.codes.insert(w.codes.end(), v.codes.begin(), v.codes.begin() + w.group);
         w.scales.push_back(v.scales[0]);
@@ -272,6 +291,7 @@ std::string block_complaint(const dynamic_case &c, const block_contract &form) {
         x.k = x_record.dims[1];
         x.group = w.group;
         x.has_groups = true;
+        x.quantization = {path.by, source_mode::symmetric, data_type::s8, source_span::group};
         const auto take = [&](const impl::block_values &v, const std::uint8_t *block) {
             x.codes.insert(x.codes.end(), v.codes.begin(), v.codes.begin() + x.group);
             x.parameters.push_back({v.scales[0], 0.f, 0});
@@ -280,7 +300,7 @@ std::string block_complaint(const dynamic_case &c, const block_contract &form) {
         };
         for_each_block({blocks.data(), blocks.size()}, form.source, take);
         if (complaint.empty())
-            complaint = difference(c, "outputs", path.y, product(c, path.order, x, w));
+            complaint = product_difference(c, path.y, path.order, x, w);
     }
     return complaint;
 }
