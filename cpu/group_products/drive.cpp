@@ -12,6 +12,7 @@
 #include "cpu/group_products/quantize.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "cpu/ref/ref.hpp"
 #include "cpu/stream/drive.hpp"
 #include "cpu/two_steps.hpp"
 
@@ -138,6 +139,13 @@ bool has_even_rows(const memory_desc &dst) {
     return dst.strides[dst.ndims - 1] == 1 || dst.dims[dst.ndims - 1] == 1;
 }
 
+/// Post-ops and the type of dst; packed weights have no other implementation, so this one takes all of them.
+candidate second_step(const reorder_problem &p, const machine &m) {
+    const candidate generated =
+        m.isa.has_vectors() ? stream::plan(p, m) : candidate::refused("a level without vectors");
+    return generated.is_refused() ? candidate([p] { return ref::create(p); }) : generated;
+}
+
 candidate refused_layout(const memory_desc &packed, bool has_sums) {
     return candidate::refused(text("weights packed ", has_sums ? "without" : "with", " sums of columns, ",
                                    memory::desc(packed).to_string(), ", as another level packs them"));
@@ -155,8 +163,6 @@ candidate plan(const dynamic_matmul_problem &p, const machine &m) {
         return candidate::refused(text("combination ", to_string(p.order)));
     if (p.has_stored_values && (p.weights.packed_steps[1] != 1) != packs_sums(p, m))
         return refused_layout(p.weights, packs_sums(p, m));
-    if (p.bias.ndims != 0 && p.n() > 1 && p.bias.strides[p.bias.ndims - 1] != 1)
-        return candidate::refused("a bias with gaps");
     if (p.dst.data_type == data_type::f32 && p.out_stage.post_ops.empty() && has_even_rows(p.dst))
         return candidate([p, m] { return std::make_shared<group_kernel>(p, m.isa); });
     dynamic_matmul_problem floats = p;
@@ -168,7 +174,7 @@ candidate plan(const dynamic_matmul_problem &p, const machine &m) {
     rest.out_stage = p.out_stage;
     return in_two_steps(floats.dst,
                         candidate([floats, m] { return std::make_shared<group_kernel>(floats, m.isa); }),
-                        stream::plan(rest, m));
+                        second_step(rest, m));
 }
 
 candidate plan_packed(const dynamic_matmul_problem &p, const machine &m) {

@@ -1,4 +1,4 @@
-// dst(…, m, n) = post_ops( combine( codes and scales of row m, codes and scales of column n, bias(n) ) ), where the codes
+// dst(…, m, n) = post_ops( combine( codes and scales of row m, those of column n, bias(n) ) ), where the codes
 // of a row are what a quantizer makes of src(…, m, :) (doc/dynamic.md).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

@@ -163,6 +163,9 @@ memory_desc column_bias(const memory_desc &given, const memory_desc &dst) {
     if (bias.ndims != dst.ndims || bias.dims[last] != dst.dims[last] || element_count(bias) != dst.dims[last])
         throw_invalid(operation, ": bias has dims ", dims_text(bias),
                       " with set_source_quantization, allowed: the N of dst and 1 in all other dimensions");
+    if (bias.dims[last] > 1 && bias.strides[last] != 1)
+        throw_unimplemented(operation, ": bias is ", memory::desc(bias).to_string(),
+                            " with set_source_quantization, implemented: without gaps");
     return bias;
 }
 

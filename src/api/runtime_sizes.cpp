@@ -80,7 +80,9 @@ const memory_desc *find(const described_tensors &tensors, int arg) {
 } // namespace
 
 primitive_desc_ptr make_with_runtime_sizes(const resizable &given, bool allow_empty) {
-    return run_front({given.operation, given.attr, given.where, allow_empty}, [&]() -> primitive_desc_ptr {
+    request all{given.operation, given.attr, given.where, allow_empty};
+    all.is_of_dynamic_source = true; // the trials tell
+    return run_front(all, [&]() -> primitive_desc_ptr {
         if (operation_named(given.operation).has(ties_sizes))
             require_known_sizes_but_the_batch(given);
         resizable description = given;

@@ -10,6 +10,19 @@
 
 namespace octet::impl {
 
+namespace {
+
+/// The number of values of an attribute for this tensor, where neighbours of the last two dimensions may share one.
+template <typename T> dim_t value_count(const masked_values<T> &values, memory_desc md) {
+    for (std::size_t i = 0; i < values.groups.size(); i++) {
+        dim_t &size = md.dims[md.ndims - 2 + static_cast<int>(i)];
+        size = div_up(size, values.groups[i]);
+    }
+    return masked_count(values.mask, md);
+}
+
+} // namespace
+
 void add_attribute_arguments(const primitive_attr &attr, const std::map<int, const memory_desc *> &tensors,
                              std::map<int, memory::desc> &args) {
     const auto vector_of = [](dim_t n, data_type type) { return memory::desc({n}, type, format_tag::a); };

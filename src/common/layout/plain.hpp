@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "octet/primitive_attr.hpp"
+#include "octet/memory.hpp"
 
 namespace octet::impl {
 
@@ -45,14 +45,6 @@ inline dim_t masked_index(int mask, const dim_t *dims, int ndims, const coordina
     return index;
 }
 dim_t masked_count(int mask, const memory_desc &md);
-/// The number of values of an attribute for this tensor, where neighbours of the last two dimensions may share one.
-template <typename T> dim_t value_count(const masked_values<T> &values, memory_desc md) {
-    for (std::size_t i = 0; i < values.groups.size(); i++) {
-        dim_t &size = md.dims[md.ndims - 2 + static_cast<int>(i)];
-        size = div_up(size, values.groups[i]);
-    }
-    return masked_count(values.mask, md);
-}
 
 /// Coordinates of the element with this row-major index.
 coordinates coordinates_of(dim_t index, const memory_desc &md);
