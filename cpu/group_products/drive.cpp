@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/group_products/drive.hpp"
 
+#include <algorithm>
+
 #include "common/combination.hpp"
 #include "common/element.hpp"
 #include "common/layout/layout.hpp"
@@ -24,7 +26,7 @@ int bits_of(data_type type) { return 8 / elements_per_byte(type); }
 bool is_signed(data_type type) { return type == data_type::s8 || type == data_type::s4; }
 
 group_problem product_of(const dynamic_matmul_problem &p) {
-    group_problem g{p.rows(), p.n(), p.k(), p.group};
+    group_problem g{std::max<dim_t>(p.rows(), 1), std::max<dim_t>(p.n(), 1), p.k(), p.group};
     g.weight_bits = bits_of(p.weights.data_type);
     g.weights_are_signed = is_signed(p.weights.data_type);
     g.has_weight_zero_points = p.zero_points.is_set;
@@ -38,7 +40,7 @@ group_problem product_of(const dynamic_matmul_problem &p) {
 
 /// The layout alone matters: rows and the source do not.
 group_problem product_of(const packing_problem &p) {
-    group_problem g{1, p.weights.dims[1], p.weights.dims[0], p.group};
+    group_problem g{1, std::max<dim_t>(p.weights.dims[1], 1), p.weights.dims[0], p.group};
     g.weight_bits = bits_of(p.weights.data_type);
     g.weights_are_signed = is_signed(p.weights.data_type);
     g.has_weight_zero_points = p.zero_points.is_set;
@@ -120,6 +122,8 @@ public:
     packing_kernel(const packing_problem &p, instruction_set isa) : p_(p), products_(product_of(p), isa) {}
 
     void execute(const arguments &args) const override {
+        if (p_.weights.dims[1] == 0)
+            return;
         pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points},
              args.get<const void>(OCTET_ARG_SRC), args, "reorder: execute", args.get(OCTET_ARG_DST));
     }

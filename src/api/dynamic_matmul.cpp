@@ -263,6 +263,8 @@ primitive_desc_ptr make_packing_with_scales(const request &r, const memory_desc 
         r.attr.zero_points().count(OCTET_ARG_DST) != 0)
         throw_invalid(reorder, ": dst is ", memory::desc(dst).to_string(),
                       ", whose codes do not change, allowed: scales and zero points of src");
+    if (src.dims[0] == 0)
+        throw_unimplemented(reorder, ": src has dims ", dims_text(src), ", implemented: K from 1 up");
     lower_weight_values(reorder, r.attr, OCTET_ARG_SRC, "src", p);
     memory_desc expected = dst;
     set_packed_with_scales(expected, p.group, p.zero_points.is_set, dst.packed_steps[1] != 1);

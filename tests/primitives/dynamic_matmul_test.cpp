@@ -69,21 +69,21 @@ struct product {
     dim_t weight_at(dim_t column, dim_t i) const { return column * k + i; }
 };
 
-memory in(const memory::desc &md, const void *data) { return {md, cpu(), const_cast<void *>(data)}; }
+memory buffer(const memory::desc &md, const void *data) { return {md, cpu(), const_cast<void *>(data)}; }
 
 /// Weights as the descriptor wants them, packed by a reorder if they are.
 bytes weights_for(const product &p, const memory::desc &md) {
     bytes result(md.get_size() + 64);
     const memory::desc plain = p.weights_md(format_tag::ba);
     primitive_attr attr;
-    arguments args{{OCTET_ARG_FROM, in(plain, p.w.data())}, {OCTET_ARG_TO, in(md, result.data())}};
+    arguments args{{OCTET_ARG_FROM, buffer(plain, p.w.data())}, {OCTET_ARG_TO, buffer(md, result.data())}};
     if (md.get_format_kind() == format_kind::packed) {
         attr.set_scales(OCTET_ARG_SRC, p.mask(), p.group_dims(), p.scale);
-        args[OCTET_ARG_ATTR_SCALES | OCTET_ARG_SRC] = in(p.value_md(p.scale), p.scales.data());
+        args[OCTET_ARG_ATTR_SCALES | OCTET_ARG_SRC] = buffer(p.value_md(p.scale), p.scales.data());
         if (p.has_zero_points) {
             attr.set_zero_points(OCTET_ARG_SRC, p.mask(), p.group_dims(), p.weights);
             args[OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC] =
-                in(p.value_md(p.weights), p.zero_points.data());
+                buffer(p.value_md(p.weights), p.zero_points.data());
         }
     }
     static_cast<const primitive &>(reorder(reorder::primitive_desc(cpu(), plain, cpu(), md, attr)))
@@ -98,15 +98,15 @@ bytes run(const product &p, format_tag weights_tag) {
     const bytes w = weights_for(p, weights_md);
     std::memcpy(aligned.get_data_handle(), w.data(), weights_md.get_size());
     bytes y(p.dst_md().get_size() + 1, 0xa5);
-    arguments args{{OCTET_ARG_SRC, in(p.src_md(), p.x.data())},
+    arguments args{{OCTET_ARG_SRC, buffer(p.src_md(), p.x.data())},
                    {OCTET_ARG_WEIGHTS, aligned},
-                   {OCTET_ARG_DST, in(p.dst_md(), y.data())},
-                   {OCTET_ARG_ATTR_SCALES | OCTET_ARG_WEIGHTS, in(p.value_md(p.scale), p.scales.data())}};
+                   {OCTET_ARG_DST, buffer(p.dst_md(), y.data())},
+                   {OCTET_ARG_ATTR_SCALES | OCTET_ARG_WEIGHTS, buffer(p.value_md(p.scale), p.scales.data())}};
     if (p.has_zero_points)
         args[OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_WEIGHTS] =
-            in(p.value_md(p.weights), p.zero_points.data());
+            buffer(p.value_md(p.weights), p.zero_points.data());
     if (p.has_bias)
-        args[OCTET_ARG_BIAS] = in(p.bias_md(), p.bias.data());
+        args[OCTET_ARG_BIAS] = buffer(p.bias_md(), p.bias.data());
     static_cast<const primitive &>(matmul(pd)).execute(stream(cpu()), args);
     EXPECT_EQ(y.back(), 0xa5);
     y.pop_back();
@@ -279,6 +279,33 @@ TEST(DynamicMatmul, RowsDoNotDependOnTheBatch) {
                 << "row " << row << ": " << text_of(p, format_tag::any);
         }
     }
+}
+
+TEST(DynamicMatmul, TakesEmptySourcesAndWeights) {
+    for (const auto &[m, n] : {std::pair<dim_t, dim_t>(0, 5), std::pair<dim_t, dim_t>(3, 0)}) {
+        inputs in(457);
+        product p{m, n, 32, 16};
+        p.order = combination::dynamic_group;
+        fill(in, p);
+        EXPECT_TRUE(run(p, format_tag::any).empty());
+    }
+}
+
+TEST(DynamicMatmul, RowsMayComeWithTheExecution) {
+    inputs in(458);
+    product p{5, 20, 96, 32};
+    p.order = combination::dynamic_group;
+    fill(in, p);
+    const memory::desc open({OCTET_RUNTIME_DIM_VAL, p.k}, data_type::f32, format_tag::ab),
+        open_dst({OCTET_RUNTIME_DIM_VAL, p.n}, data_type::f32, format_tag::ab);
+    const matmul::primitive_desc pd(cpu(), open, p.weights_md(format_tag::any), open_dst, p.attr());
+    const bytes w = weights_for(p, pd.weights_desc());
+    bytes y(p.dst_md().get_size());
+    static_cast<const primitive &>(matmul(pd))
+        .execute(stream(cpu()), {{OCTET_ARG_SRC, buffer(p.src_md(), p.x.data())},
+                                 {OCTET_ARG_WEIGHTS, buffer(pd.weights_desc(), w.data())},
+                                 {OCTET_ARG_DST, buffer(p.dst_md(), y.data())}});
+    EXPECT_TRUE(same(p, y, expected(p)));
 }
 
 struct foreign_contract {
