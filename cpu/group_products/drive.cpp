@@ -101,9 +101,8 @@ public:
     }
     std::size_t size_bytes() const override { return sizeof *this; }
     std::string plan() const override {
-        return text("source quantized by ", to_string(p_.source.by), " (", to_string(p_.source.mode), ", ",
-                    to_string(p_.source.code), ", per ", to_string(p_.source.span), "), combined as ",
-                    to_string(p_.order), ", groups of ", p_.group,
+        return text(groups::plan_of_source(p_), ", combined as ", to_string(p_.order), ", groups of ",
+                    p_.group,
                     p_.has_stored_values ? ", weights packed with scales" : ", weights packed in every run");
     }
 
@@ -157,6 +156,11 @@ candidate refused_layout(const memory_desc &packed, bool has_sums) {
 
 } // namespace
 
+std::string plan_of_source(const dynamic_matmul_problem &p) {
+    return text("source quantized by ", to_string(p.source.by), " (", to_string(p.source.mode), ", ",
+                to_string(p.source.code), ", per ", to_string(p.source.span), ")");
+}
+
 bool packs_sums(const dynamic_matmul_problem &p, const machine &m) {
     return p.source_has_zero_points() &&
            jit::group_codes_of(m.isa, bits_of(p.weights.data_type)) != jit::group_codes::words;
@@ -167,8 +171,15 @@ candidate plan(const dynamic_matmul_problem &p, const machine &m) {
         return candidate::refused(text("combination ", to_string(p.order)));
     if (p.has_stored_values && (p.weights.packed_steps[1] != 1) != packs_sums(p, m))
         return refused_layout(p.weights, packs_sums(p, m));
+    return in_floats(p, m, [](const dynamic_matmul_problem &floats, const machine &here) {
+        return candidate([=] { return std::make_shared<group_kernel>(floats, here.isa); });
+    });
+}
+
+candidate in_floats(const dynamic_matmul_problem &p, const machine &m,
+                    plan_function<dynamic_matmul_problem> product) {
     if (p.dst.data_type == data_type::f32 && p.out_stage.post_ops.empty() && has_even_rows(p.dst))
-        return candidate([p, m] { return std::make_shared<group_kernel>(p, m.isa); });
+        return product(p, m);
     dynamic_matmul_problem floats = p;
     floats.dst.data_type = data_type::f32;
     set_row_major(floats.dst);
@@ -176,9 +187,7 @@ candidate plan(const dynamic_matmul_problem &p, const machine &m) {
     rest.src = floats.dst;
     rest.dst = p.dst;
     rest.out_stage = p.out_stage;
-    return in_two_steps(floats.dst,
-                        candidate([floats, m] { return std::make_shared<group_kernel>(floats, m.isa); }),
-                        second_step(rest, m));
+    return in_two_steps(floats.dst, product(floats, m), second_step(rest, m));
 }
 
 candidate plan_packed(const dynamic_matmul_problem &p, const machine &m) {

@@ -24,6 +24,8 @@ enum class scratch_slot {
     source_parameters,
     source_copy,  ///< a row of another type or stride
     row_extremes,
+    column_scales,
+    column_sums,
     scaled_weights, ///< weights packed with scales
     count
 };

@@ -7,6 +7,7 @@
 #include "common/combination.hpp"
 #include "common/dynamic_matmul_problem.hpp"
 #include "common/element.hpp"
+#include "common/layout/layout.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -53,6 +54,11 @@ struct columns {
     floats scales;  ///< {N, G}
 };
 
+std::int32_t code_at(const memory_desc &md, const void *base, dim_t offset) {
+    return shares_bytes(md.data_type) ? load_shared(base, md.data_type, offset)
+                                      : load_weight(base, md, offset);
+}
+
 columns read(const dynamic_matmul_problem &p, const arguments &args) {
     const dim_t k = p.k(), n = p.n(), groups = p.groups();
     const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
@@ -70,7 +76,7 @@ columns read(const dynamic_matmul_problem &p, const arguments &args) {
             coordinates at{};
             at[p.weights.ndims - 2] = i;
             at[p.weights.ndims - 1] = column;
-            w.codes.push_back(load_s32(weights, p.weights.data_type, element_offset(p.weights, at)) -
+            w.codes.push_back(code_at(p.weights, weights, element_offset(p.weights, at)) -
                               static_cast<std::int32_t>(zero_points[i / p.group * n + column]));
         }
         for (dim_t g = 0; g < groups; g++)

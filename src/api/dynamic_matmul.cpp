@@ -191,26 +191,37 @@ bool is_own(combination order) {
     return order == combination::dynamic_row || order == combination::dynamic_group;
 }
 
-/// `any`: packed beside scales where a kernel reads them so, else as ONNX and oneDNN have them.
+/// Columns of codes that share bytes begin with whole ones.
+void set_k_innermost(memory_desc &w) {
+    set_row_major(w);
+    w.strides[w.ndims - 2] = 1;
+    w.strides[w.ndims - 1] = w.dims[w.ndims - 2];
+}
+
+/// What `any` stands for: packed beside scales or for a static product where a kernel reads them so, else as ONNX has them.
+memory_desc chosen_weights(const dynamic_matmul_problem &p) {
+    memory_desc w = p.weights;
+    w.format_kind = format_kind::any;
+    if (is_own(p.order) && w.ndims == 2)
+        set_packed_with_scales(w, p.group, p.zero_points.is_set, groups::packs_sums(p, machine_in_use()));
+    else if (!facts_of(p.order).has_groups && is_code(w.data_type))
+        set_packed(w, packed_kind::matmul, false);
+    else
+        set_k_innermost(w);
+    return w;
+}
+
 void resolve_weights(dynamic_matmul_problem &p) {
     memory_desc &w = p.weights;
-    const bool may_pack = is_own(p.order) && w.ndims == 2;
-    const bool has_sums = groups::packs_sums(p, machine_in_use());
+    const memory_desc chosen = chosen_weights(p);
     if (w.format_kind == format_kind::any) {
-        if (may_pack)
-            set_packed_with_scales(w, p.group, p.zero_points.is_set, has_sums);
-        else
-            set_row_major(w);
+        w = chosen;
         size_in_bytes(w); // throws on overflow
     }
     p.has_stored_values = is_packed_with_scales(w);
-    if (w.format_kind == format_kind::plain)
-        return;
-    memory_desc expected = w;
-    set_packed_with_scales(expected, p.group, p.zero_points.is_set, has_sums);
-    if (!may_pack || memory::desc(expected) != memory::desc(w))
-        throw_invalid(operation, ": weights have layout ", layout_name(w), ", allowed: plain layouts, any",
-                      may_pack ? text(", ", layout_name(expected)) : "");
+    if (w.format_kind != format_kind::plain && memory::desc(w) != memory::desc(chosen))
+        throw_invalid(operation, ": weights have layout ", layout_name(w), ", allowed: plain layouts, any, ",
+                      layout_name(chosen));
 }
 
 } // namespace

@@ -45,9 +45,8 @@ using operands = const pair_of_vectors &;
 
 // ---- own
 
-float dynamic_row(operands p) {
-    const float scale = p.parameters(0).scale * p.w.scales[0];
-    return p.bias ? std::fma(p.sum_of_all(), scale, *p.bias) : p.sum_of_all() * scale;
+template <combination order> float by_columns(operands p) {
+    return combine_sum<order>({p.sum_of_all(), p.parameters(0).scale, p.w.scales[0]}, p.bias);
 }
 
 float dynamic_group(operands p) {
@@ -62,13 +61,6 @@ float dynamic_group(operands p) {
 }
 
 // ---- XNNPACK
-
-float xnnpack(operands p) {
-    return std::fma(p.sum_of_all() * p.parameters(0).scale, p.w.scales[0], p.bias_or_zero());
-}
-float xnnpack_unfused(operands p) {
-    return p.sum_of_all() * p.parameters(0).scale * p.w.scales[0] + p.bias_or_zero();
-}
 
 /// The weights' part of the zero point, summed in f32 when they are packed; the products are exact.
 float sum_of_scaled_weights(operands p, dim_t step) {
@@ -118,11 +110,6 @@ float xnnpack_groups_scalar(operands p) { return xnnpack_groups_unfused(p, steps
 
 // ---- KleidiAI
 
-/// The scales' product first; absent biases are added.
-float kleidiai(operands p) {
-    return p.sum_of_all() * (p.w.scales[0] * p.parameters(0).scale) + p.bias_or_zero();
-}
-
 /// Weights are summed in `step` from both halves of 32.
 float kleidiai_groups_by(operands p, dim_t step) {
     float weights = 0.f, a = 0.f;
@@ -137,14 +124,6 @@ float kleidiai_groups_by(operands p, dim_t step) {
 }
 float kleidiai_groups(operands p) { return kleidiai_groups_by(p, 8); }
 float kleidiai_groups_of_4(operands p) { return kleidiai_groups_by(p, 4); }
-
-// ---- per column: the product of the scales
-
-float scaled_sum(operands p) { return p.sum_of_all() * (p.parameters(0).scale * p.w.scales[0]); }
-
-float litert(operands p) { return p.bias_or_zero() + scaled_sum(p); }
-float onnxruntime(operands p) { return p.bias ? scaled_sum(p) + *p.bias : scaled_sum(p); }
-float qnnpack(operands p) { return scaled_sum(p) + p.bias_or_zero(); }
 
 // ---- ggml
 
@@ -198,20 +177,20 @@ constexpr combination_facts columns{false, 1, 0, false, true}, groups_of_any{tru
     hybrid{false, 1, 0, false, true, false, false, true};
 
 constexpr combination_row rows[] = { // in the order of the enumeration
-    {dynamic_row, columns},
+    {by_columns<combination::dynamic_row>, columns},
     {dynamic_group, groups_of_any},
-    {xnnpack, columns},
-    {xnnpack_unfused, columns},
+    {by_columns<combination::xnnpack>, columns},
+    {by_columns<combination::xnnpack_unfused>, columns},
     {xnnpack_groups, groups_of_32s},
     {xnnpack_groups_avx2, groups_of_32s},
     {xnnpack_groups_sse, groups_of_32s},
     {xnnpack_groups_scalar, groups_of_32s},
-    {kleidiai, columns},
+    {by_columns<combination::kleidiai>, columns},
     {kleidiai_groups, groups_of_32s},
     {kleidiai_groups_of_4, groups_of_32s},
-    {litert, hybrid},
-    {onnxruntime, columns},
-    {qnnpack, columns},
+    {by_columns<combination::litert>, hybrid},
+    {by_columns<combination::onnxruntime>, columns},
+    {by_columns<combination::qnnpack>, columns},
     {ggml_q8_0, blocks},
     {ggml_q4_0, blocks},
     {ggml_q4_1, blocks_with_offsets},

@@ -4,6 +4,8 @@
 // a float. The integers need no order; the operations in f32 do, and each library has another one. These are the
 // definitions; doc/dynamic.md has them as formulas.
 
+#include <cmath>
+
 #include "common/source_quantizer.hpp"
 
 namespace octet::impl {
@@ -35,6 +37,32 @@ struct combination_facts {
     bool keeps_bias_of_zeros = false; ///< where the whole source is zero, the result is the bias alone
 };
 const combination_facts &facts_of(combination order);
+
+/// The exact sum of a row and a column, as f32, and their scales.
+struct column_sum {
+    float sum, source_scale, weights_scale;
+};
+
+/// The orders for one scale per column; null without a bias.
+template <combination order> inline float combine_sum(const column_sum &s, const float *bias) {
+    const float bias_or_zero = bias ? *bias : 0.f;
+    if constexpr (order == combination::dynamic_row) {
+        const float scale = s.source_scale * s.weights_scale;
+        return bias ? std::fma(s.sum, scale, *bias) : s.sum * scale;
+    } else if constexpr (order == combination::xnnpack) {
+        return std::fma(s.sum * s.source_scale, s.weights_scale, bias_or_zero);
+    } else if constexpr (order == combination::xnnpack_unfused) {
+        return s.sum * s.source_scale * s.weights_scale + bias_or_zero;
+    } else if constexpr (order == combination::kleidiai) { // absent biases are added
+        return s.sum * (s.weights_scale * s.source_scale) + bias_or_zero;
+    } else if constexpr (order == combination::onnxruntime) {
+        const float y = s.sum * (s.source_scale * s.weights_scale);
+        return bias ? y + *bias : y;
+    } else {
+        static_assert(order == combination::litert || order == combination::qnnpack);
+        return bias_or_zero + s.sum * (s.source_scale * s.weights_scale);
+    }
+}
 
 /// `k` products in groups of `group`, the last of which may be short; `group` is k where there are none. Without a bias
 /// that is null.

@@ -9,16 +9,13 @@
 
 namespace octet::impl {
 
-std::vector<float> weight_values::bind(const arguments &args, dim_t all_groups, dim_t n) const {
-    std::vector<float> all(static_cast<std::size_t>(all_groups * n));
+void weight_values::bind(const arguments &args, dim_t all_groups, dim_t n, float *to) const {
     const void *given = type == data_type::undef ? nullptr : args.get<const void>(arg);
     for (dim_t g = 0; g < all_groups; g++)
         for (dim_t column = 0; column < n; column++) {
             const dim_t index = (groups == 1 ? 0 : g) * (has_columns ? n : 1) + (has_columns ? column : 0);
-            all[static_cast<std::size_t>(g * n + column)] =
-                given ? load_f32(given, type, index) : values[static_cast<std::size_t>(index)];
+            *to++ = given ? load_f32(given, type, index) : values[static_cast<std::size_t>(index)];
         }
-    return all;
 }
 
 void check_scales(const char *operation, const char *what, const float *values, std::size_t count,

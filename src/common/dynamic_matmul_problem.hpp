@@ -21,7 +21,14 @@ struct weight_values {
 
     dim_t count(dim_t n) const { return groups * (has_columns ? n : 1); }
     /// {groups, n} values as f32.
-    std::vector<float> bind(const arguments &args, dim_t all_groups, dim_t n) const;
+    ///@{
+    void bind(const arguments &args, dim_t all_groups, dim_t n, float *to) const;
+    std::vector<float> bind(const arguments &args, dim_t all_groups, dim_t n) const {
+        std::vector<float> all(static_cast<std::size_t>(all_groups * n));
+        bind(args, all_groups, n, all.data());
+        return all;
+    }
+    ///@}
 };
 
 struct dynamic_matmul_problem {
@@ -42,6 +49,8 @@ struct dynamic_matmul_problem {
     bool source_has_groups() const { return source.span == source_span::group; }
     /// False if zero points of the source are the middle of their type's codes.
     bool source_has_zero_points() const { return source.mode == source_mode::asymmetric; }
+    /// True if some zero point is not 0.
+    bool has_source_zero_points() const { return source_has_zero_points() || source.code == data_type::u8; }
 };
 
 /// Weights {K, N} beside their scales, in the layout of `packed`.

@@ -77,7 +77,7 @@ bytes weights_for(const product &p, const memory::desc &md) {
     const memory::desc plain = p.weights_md(format_tag::ba);
     primitive_attr attr;
     arguments args{{OCTET_ARG_FROM, buffer(plain, p.w.data())}, {OCTET_ARG_TO, buffer(md, result.data())}};
-    if (md.get_format_kind() == format_kind::packed) {
+    if (md.data.packed_kind == packed_kind::matmul_with_scales) {
         attr.set_scales(OCTET_ARG_SRC, p.mask(), p.group_dims(), p.scale);
         args[OCTET_ARG_ATTR_SCALES | OCTET_ARG_SRC] = buffer(p.value_md(p.scale), p.scales.data());
         if (p.has_zero_points) {
@@ -147,7 +147,7 @@ bytes expected(const product &p) {
             const float value =
                 impl::combine(p.order, p.k, p.group, {&codes[m * p.k], &parameters[set], has_groups},
                               {w.data(), scales.data()}, p.has_bias ? &p.bias[n] : nullptr);
-            impl::store_f32(y.data(), p.dst, m * p.n + n, p.has_relu && value <= 0.f ? 0.f : value);
+            impl::store_f32(y.data(), p.dst, m * p.n + n, p.has_relu && !(value > 0.f) ? 0.f : value);
         }
     return y;
 }

@@ -95,7 +95,7 @@ std::vector<float> product_by_primitive(combination order, const std::vector<flo
     const memory plain = weights.codes(), packed(pd.weights_desc(), e), y(dst_md, e);
     primitive_attr packing;
     std::unordered_map<int, memory> packing_args{{OCTET_ARG_FROM, plain}, {OCTET_ARG_TO, packed}};
-    if (packed.get_desc().get_format_kind() == format_kind::packed) {
+    if (packed.get_desc().data.packed_kind == packed_kind::matmul_with_scales) {
         weights.set(packing, OCTET_ARG_SRC);
         weights.add(packing_args, OCTET_ARG_SRC);
     }
