@@ -74,7 +74,7 @@ private:
     std::int64_t block_bytes() const { return problem_.groups() * layout_.record_bytes(); }
     std::int64_t row_bytes() const { return problem_.groups() * layout_.source_bytes(); }
     int unsigned_offset() const; ///< what makes codes of weights unsigned
-    void pack_column(const group_weights &w, dim_t column, std::uint8_t *packed) const;
+    void pack_group(const group_weights &w, dim_t column, dim_t g, std::uint8_t *record) const;
     void prepare_row(const operands &o, dim_t row, std::uint8_t *prepared) const;
     void prepare_group(const std::uint8_t *codes, dim_t count, const source_parameters &p,
                        std::uint8_t *record) const;

@@ -1,6 +1,7 @@
 // Weights and rows of the source as the kernel reads them.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "cpu/group_products/group_products.hpp"
@@ -10,34 +11,75 @@ namespace octet::impl {
 
 namespace {
 
-constexpr int columns = jit::group_layout::columns;
+constexpr int columns = jit::group_layout::columns, quad = 4;
 constexpr int source_offset = 128; ///< from u8 codes of the source to s8
 
-/// The code at an index, with its sign bit flipped where it is signed.
-unsigned unsigned_code(const void *codes, dim_t i, int bits, int offset) {
-    const auto *bytes = static_cast<const std::uint8_t *>(codes);
-    const unsigned code = bits == 8 ? bytes[i] : bytes[i / 2] >> i % 2 * 4 & 15;
-    return code ^ static_cast<unsigned>(offset);
-}
-
 template <typename T> void store(std::uint8_t *to, T value) { std::memcpy(to, &value, sizeof value); }
-
-/// Place of a code in a group's record.
-struct code_place {
-    dim_t byte;
-    int shift;
-};
-code_place place_of(bool is_nibble, dim_t k, int lane) {
-    const dim_t quad = k / 4, within = lane * 4 + k % 4;
-    if (!is_nibble)
-        return {quad * 4 * columns + within, 0};
-    return {quad / 2 * 4 * columns + within, static_cast<int>(quad % 2) * 4};
+template <typename T> T load(const std::uint8_t *from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
 }
 
-/// Words of a quad lie in the order 0, 2, 1, 3.
-dim_t place_of_word(dim_t k) {
+/// `count` codes, 1 to 4, at a distance of `stride` from each other: a byte each, the first one lowest.
+template <int bits> std::uint32_t load_codes(const std::uint8_t *codes, dim_t i, dim_t stride, dim_t count) {
+    if (count == quad && stride == 1 && bits == 8)
+        return load<std::uint32_t>(codes + i);
+    if (count == quad && stride == 1 && i % 2 == 0) {
+        const std::uint32_t x = load<std::uint16_t>(codes + i / 2);
+        return (x & 0xf) | (x & 0xf0) << 4 | (x & 0xf00) << 8 | (x & 0xf000) << 12;
+    }
+    std::uint32_t result = 0;
+    for (dim_t j = 0; j < count; j++, i += stride) {
+        const std::uint32_t code = bits == 8 ? codes[i] : codes[i / 2] >> i % 2 * 4 & 15;
+        result |= code << 8 * j;
+    }
+    return result;
+}
+
+std::int32_t sum_of_bytes(std::uint32_t x) {
+    const std::uint32_t pairs = (x & 0x00ff00ff) + (x >> 8 & 0x00ff00ff);
+    return static_cast<std::int32_t>((pairs & 0xffff) + (pairs >> 16));
+}
+
+/// The codes of a group in `lanes` columns, as unsigned ones, and their sums. Columns are inside: their codes may lie
+/// side by side.
+template <int bits>
+void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t lanes, std::uint32_t offset,
+                std::uint8_t *record, std::array<std::int32_t, columns> &sums) {
+    constexpr dim_t quad_bytes = columns * quad;
+    const auto *codes = static_cast<const std::uint8_t *>(w.codes);
+    for (dim_t k = 0; k < count; k += quad) {
+        const dim_t n = std::min<dim_t>(count - k, quad), q = k / quad;
+        const std::uint32_t flip = offset * 0x01010101u >> 8 * (quad - n);
+        std::uint8_t *to = record + (bits == 8 ? q : q / 2) * quad_bytes;
+        for (dim_t lane = 0; lane < lanes; lane++, to += quad) {
+            const std::uint32_t x =
+                load_codes<bits>(codes, first + lane * w.column_stride + k * w.k_stride, w.k_stride, n) ^
+                flip;
+            sums[static_cast<std::size_t>(lane)] += sum_of_bytes(x);
+            store(to, bits == 4 && q % 2 == 1 ? load<std::uint32_t>(to) | x << 4 : x);
+        }
+    }
+}
+
+/// Codes, unsigned ones, as words without a zero point; those of a quad lie in the order 0, 2, 1, 3.
+void unpack_to_words(const std::uint8_t *codes, dim_t count, std::uint8_t flip, int zero_point,
+                     std::uint8_t *record) {
+    const std::uint32_t flips = flip * 0x01010101u;
+    for (dim_t k = 0; k < count; k += quad) {
+        const std::uint32_t x =
+            (k + quad <= count ? load<std::uint32_t>(codes + k) : load_codes<8>(codes, k, 1, count - k)) ^
+            flips;
+        store(record + 2 * k, x & 0x00ff00ff);
+        store(record + 2 * k + quad, x >> 8 & 0x00ff00ff);
+    }
+    const auto words = (count + quad - 1) / quad * quad;
+    for (dim_t i = 0; i < words; i++)
+        store(record + 2 * i, static_cast<std::int16_t>(load<std::int16_t>(record + 2 * i) - zero_point));
     constexpr dim_t places[] = {0, 2, 1, 3};
-    return k / 4 * 4 + places[k % 4];
+    for (dim_t k = count; k < words; k++)
+        store(record + 2 * (words - quad + places[k % quad]), std::int16_t{0});
 }
 
 } // namespace
@@ -56,32 +98,28 @@ void group_products::pack(const group_weights &w, void *packed) const {
             std::uint8_t *block = static_cast<std::uint8_t *>(packed) + b * block_bytes();
             std::fill_n(block, block_bytes(),
                         std::uint8_t{0}); // padding of groups, and columns beyond the last
-            for (dim_t column = b * columns; column < std::min((b + 1) * columns, problem_.n); column++)
-                pack_column(w, column, block);
+            for (dim_t g = 0; g < problem_.groups(); g++)
+                pack_group(w, b * columns, g, block + g * layout_.record_bytes());
         }
     });
 }
 
-void group_products::pack_column(const group_weights &w, dim_t column, std::uint8_t *block) const {
-    const auto lane = static_cast<int>(column % columns);
-    for (dim_t g = 0; g < problem_.groups(); g++) {
-        std::uint8_t *record = block + g * layout_.record_bytes();
-        const dim_t first = g * problem_.group, count = std::min(problem_.group, problem_.k - first);
-        const dim_t at = column * w.scale_column_stride + g * w.scale_group_stride;
+void group_products::pack_group(const group_weights &w, dim_t column, dim_t g, std::uint8_t *record) const {
+    const dim_t lanes = std::min<dim_t>(problem_.n - column, columns), first = g * problem_.group;
+    const dim_t count = std::min(problem_.group, problem_.k - first);
+    std::array<std::int32_t, columns> sums{};
+    const auto pack = problem_.weight_bits == 8 ? pack_codes<8> : pack_codes<4>;
+    pack(w, column * w.column_stride + first * w.k_stride, count, lanes,
+         static_cast<std::uint32_t>(unsigned_offset()), record, sums);
+    for (dim_t lane = 0; lane < lanes; lane++) {
+        const dim_t at = (column + lane) * w.scale_column_stride + g * w.scale_group_stride;
         const std::int32_t zero_point = (w.zero_points ? w.zero_points[at] : 0) + unsigned_offset();
-        std::int32_t sum = 0;
-        for (dim_t k = 0; k < count; k++) {
-            const unsigned code = unsigned_code(w.codes, column * w.column_stride + (first + k) * w.k_stride,
-                                                problem_.weight_bits, unsigned_offset());
-            const code_place p = place_of(problem_.weight_bits == 4, k, lane);
-            record[p.byte] = static_cast<std::uint8_t>(record[p.byte] | code << p.shift);
-            sum += static_cast<std::int32_t>(code) - zero_point;
-        }
-        store(record + layout_.scales() + 4 * lane, w.scales[at]);
+        store(record + layout_.scales() + lane * 4, w.scales[at]);
         if (layout_.has_sums)
-            store(record + layout_.sums() + 4 * lane, sum);
+            store(record + layout_.sums() + lane * 4,
+                  static_cast<std::int32_t>(sums[static_cast<std::size_t>(lane)] - count * zero_point));
         if (layout_.has_zero_points)
-            store(record + layout_.zero_points() + 4 * lane, zero_point);
+            store(record + layout_.zero_points() + lane * 4, zero_point);
     }
 }
 
@@ -101,21 +139,18 @@ void group_products::prepare_group(const std::uint8_t *codes, dim_t count, const
     const auto flip = static_cast<std::uint8_t>(is_signed ? 0 : source_offset);
     const std::int32_t zero_point =
         problem_.has_source_zero_points ? p.zero_point - (is_signed ? 0 : source_offset) : 0;
-    const auto code = [&](dim_t k) { return std::int32_t{static_cast<std::int8_t>(codes[k] ^ flip)}; };
-    std::fill_n(record, layout_.source_row(), std::uint8_t{0});
     std::int32_t sum = 0;
+    for (dim_t k = 0; k < count; k++)
+        sum += static_cast<std::int8_t>(codes[k] ^ flip);
     jit::group_row row{p.scale, 0, 0, 0};
+    std::fill_n(record, layout_.source_row(), std::uint8_t{0});
     if (layout_.codes == jit::group_codes::words) {
-        for (dim_t k = 0; k < count; k++) {
-            const auto word = static_cast<std::int16_t>(code(k) - zero_point);
-            store(record + 2 * place_of_word(k), word);
-            sum += word;
-        }
+        unpack_to_words(codes, count, static_cast<std::uint8_t>(flip ^ source_offset),
+                        zero_point + source_offset, record);
+        sum -= static_cast<std::int32_t>(count) * zero_point;
     } else {
-        for (dim_t k = 0; k < count; k++) {
+        for (dim_t k = 0; k < count; k++)
             record[k] = codes[k] ^ flip;
-            sum += code(k);
-        }
         row.minus_zero_point = -zero_point;
     }
     row.minus_sum = -sum;
