@@ -38,6 +38,11 @@ done < <({ git grep -hIoE '//.*' -- '*.cpp' '*.hpp' '*.inl' '*.h'
                grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | grep -v '^NAME' | sort -u)
 [ "$missing" -eq 0 ] || { echo "no such files"; exit 1; }
 
+echo "== owners"
+owned=$(sed -n 's#^/\([^ ]*\)/ .*#\1#p' .github/CODEOWNERS | sort | xargs)
+packages=$(git ls-files | sed -nE 's#^([a-z]*)/.*\.[ch]pp$#\1#p' | sort -u | grep -vx tests | xargs)
+[ "$owned" = "$packages" ] || { echo ".github/CODEOWNERS has lines for $owned; the packages are $packages"; exit 1; }
+
 echo "== names of symbols"
 scripts/symbols.py
 

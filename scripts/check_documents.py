@@ -108,7 +108,7 @@ def words_of(path):
     return found
 
 
-FOLDERS = ("doc", "examples", "loops", "network", "interop", "serve", "tools")
+FOLDERS = (".github", "doc", "examples", "loops", "network", "interop", "serve", "tools")
 DICTIONARIES = ["hunspell", "-l", "-i", "utf-8", "-d", "en_US,en_GB"]
 
 

@@ -32,6 +32,7 @@ has packaging/vcpkg/vcpkg.json "\"version\": \"$dotted\"" ||
     refuse "packaging/vcpkg/vcpkg.json has another version than $version"
 has packaging/conan/conanfile.py "^    version = \"$dotted\"" ||
     refuse "packaging/conan/conanfile.py has another version than $version"
+has CITATION.cff "^version: $dotted\$" || refuse "CITATION.cff has another version than $version"
 has CHANGELOG.md "^## \[$dotted\] - [0-9]{4}-[0-9]{2}-[0-9]{2}" ||
     refuse "CHANGELOG.md has no section '## [$version] - YYYY-MM-DD'"
 ! has CHANGELOG.md '^## \[Unreleased\].*[0-9]' || refuse "CHANGELOG.md calls a version unreleased"

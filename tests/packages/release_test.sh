@@ -16,7 +16,7 @@ git config user.email test@example.org
 version=$(sed -n 's/^project(octet VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 # The state of the checkout counts, also where it is not committed.
 (cd "$source" && git ls-files -zco --exclude-standard -- scripts packaging cmake CMakeLists.txt CHANGELOG.md \
-    THIRD_PARTY.md include network/c |
+    CITATION.cff THIRD_PARTY.md include network/c |
     xargs -0 -I{} sh -c '[ ! -e "$1" ] || cp --parents "$1" "$2"' _ {} "$scratch/clone")
 
 # refused TEXT VERSION: the release must fail and say TEXT.
@@ -30,6 +30,7 @@ echo >untracked
 refused "the tree has changes" "$version"
 rm untracked
 refused "CMakeLists.txt has another version" 99.0.0
+refused "CITATION.cff has another version" 99.0.0
 refused "has no section '## [$version] - YYYY-MM-DD'" "$version"
 refused "which nobody reads" "$version"
 
