@@ -69,7 +69,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/octet-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/octet-config.cmake ${PROJECT_BINARY_DIR}/octet-config-version.cmake
         DESTINATION ${octet_cmake_dir} COMPONENT development)
 
-install(FILES LICENSE NOTICE THIRD_PARTY.md SECURITY.md README.md CHANGELOG.md CONTRIBUTING.md
+install(FILES LICENSE NOTICE THIRD_PARTY.md SECURITY.md README.md CHANGELOG.md CITATION.cff
+              CODE_OF_CONDUCT.md CONTRIBUTING.md MAINTAINERS.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY doc/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc COMPONENT development
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")

@@ -30,6 +30,7 @@ test=(
     python3-torch python3-torchvision # clients of oneDNN, and their quantized networks
     python3-matplotlib python3-tqdm  # plots and progress bars of the Python package
     python3-distributed python3-mpi4py openmpi-bin # its work on several machines
+    python3-onnx libonnx-testdata    # ONNX's own suite for backends
     mypy                             # check of its types
     python3-grpcio python3-protobuf haproxy # octet serve
     zsh fish                         # completion of the command

@@ -105,6 +105,7 @@ LIBRARIES = {
     r"mpi4py(\.|$)": "interop/python/octet/mpi.py",
     r"matplotlib(\.|$)": "interop/python/octet/drawing.py",
     r"tqdm(\.|$)": "interop/python/octet/progress.py",
+    r"onnx(\.|$)": "interop/python/octet/onnx_backend.py",
     r"onnxruntime(\.|$)": "interop/python/octet/onnxruntime.py",
     r"numpy(\.|$)": "interop/python/octet interop/python/octet/operations interop/python/octet/torch",
 }

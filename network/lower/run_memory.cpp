@@ -32,6 +32,8 @@ run_memory::run_memory(const memory_plan &plan)
 
 void *run_memory::own_address(slot_id slot) const {
     const std::size_t i = slot.index();
+    if (plan_->slots[i].bytes == 0) // perhaps there is no arena, either
+        return nullptr;
     return separate_[i] ? separate_[i].get_data_handle()
                         : arena_.map_data<std::uint8_t>() + plan_->slots[i].offset;
 }

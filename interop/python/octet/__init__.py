@@ -17,7 +17,8 @@ it was given floats.
 - `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.conv2d)
   says what their keyword arguments mean.
 - `octet.torch`: PyTorch's quantized modules with PyTorch's bytes; `octet.dask`, `octet.mpi`: many workers.
-- `octet.onnxruntime`: ONNX Runtime's own sessions, with their quantized parts on Octet.
+- `octet.onnxruntime`: ONNX Runtime's own sessions, with their quantized parts on Octet; `octet.onnx_backend`: Octet as
+  a backend in ONNX's form.
 
 Errors: ValueError and TypeError for wrong arguments, FileNotFoundError, `octet.UnsupportedError` for what
 Octet lacks, each with a sentence that names the argument, what was given and what is allowed.

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""octet.onnx_backend: ONNX's own suite (models of operators, without downloads), and what a program calls."""
+
+import os
+import sys
+import unittest
+
+import numpy as np
+
+try:
+    import onnx
+    from onnx.backend.test import loader
+except ImportError:
+    print("onnx backend test: the package onnx is missing (Debian: python3-onnx), skipped")
+    sys.exit(77)
+# Debian has the suite's models in a package of their own (libonnx-testdata), at another place.
+places = [loader.DATA_DIR, "/usr/include/onnx/backend/test/data"]
+data = next((place for place in places if os.path.isdir(os.path.join(place, "node"))), None)
+if not data:
+    print("onnx backend test: the suite's models are missing (Debian: libonnx-testdata), skipped")
+    sys.exit(77)
+loader.load_model_tests.__defaults__ = (data, None)
+if "object" not in vars(np):
+    np.object = object  # ONNX 1.12 needs it, NumPy 1.24 has it no more
+
+import onnx.backend.test  # noqa: E402
+import octet  # noqa: E402
+import octet.onnx_backend as backend  # noqa: E402
+
+cases = onnx.backend.test.BackendTest(backend.Backend, __name__).test_cases
+suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(cases[f"OnnxBackend{kind}ModelTest"])
+                           for kind in ("Node", "Simple", "PyTorchConverted", "PyTorchOperator"))
+result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(suite)
+passed = result.testsRun - len(result.skipped) - len(result.failures) - len(result.errors)
+print(f"{passed} of {result.testsRun // 2} models pass")  # each is also a test of CUDA, which is skipped
+assert result.wasSuccessful()
+assert passed >= 451 or not onnx.__version__.startswith("1.12."), passed
+
+add = onnx.helper.make_node("Add", ["a", "b"], ["sum"])
+a, b = np.float32([1, 2, 3]), np.float32([10])
+assert backend.run_node(add, [a, b])[0].tolist() == [11, 12, 13]
+less = onnx.helper.make_node("Less", ["a", "b"], ["is_less"])
+(found,) = backend.run_node(less, [a, np.float32([2])], outputs_info=[(np.bool_, (3,))])
+assert found.dtype == bool and found.tolist() == [True, False, False]
+info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in ("a", "b", "sum")]
+model = onnx.helper.make_model(onnx.helper.make_graph([add], "sums", info[:2], info[2:]),
+                               opset_imports=[onnx.helper.make_opsetid("", 13)])
+prepared = backend.prepare(model, "CPU:0", threads=1)
+assert isinstance(prepared, onnx.backend.base.BackendRep) and prepared.network.inputs[0].name == "a"
+assert prepared.run([a, a])[0].tolist() == [2, 4, 6] == prepared.run({"a": a, "b": a})[0].tolist()
+assert backend.is_compatible(model) and not backend.is_compatible(model, "CUDA")
+unknown = onnx.helper.make_node("NonMaxSuppression", ["a", "b"], ["sum"])
+for function, allowed in ((lambda: backend.prepare(model, "CUDA"), "device is 'CUDA', allowed: 'CPU'"),
+                          (lambda: prepared.run([a, a], slow=1), "run has no argument 'slow', allowed: inputs"),
+                          (lambda: backend.run_node(add, [a]), "inputs has 1 arrays, allowed: 2"),
+                          (lambda: backend.run_node(unknown, [a, b]), "NonMaxSuppression")):
+    try:
+        function()
+    except (ValueError, TypeError, octet.UnsupportedError) as error:
+        assert allowed in str(error), error
+    else:
+        raise AssertionError(f"no error with: {allowed}")
