@@ -51,6 +51,26 @@ OCTET_LOOP float dot_of(const float *a, const float *b, dim_t n) {
     return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
+/// Vectors of four rounded products, which four sums take in turn.
+OCTET_LOOP float beam_dot_of(const float *a, const float *b, dim_t n) {
+    constexpr dim_t four = 4;
+    float sums[four][four] = {};
+    const dim_t whole = n / four * four, used = std::min<dim_t>(n / four, four);
+    for (dim_t i = 0; i < whole; i += four)
+        for (dim_t l = 0; l < four; l++) {
+            float &sum = sums[i / four % four][l];
+            sum = sum + a[i + l] * b[i + l];
+        }
+    for (dim_t s = used - 1; s > 0; s--)
+        for (dim_t l = 0; l < four; l++)
+            sums[s - 1][l] = sums[s - 1][l] + sums[s][l];
+    const float *const last = sums[0];
+    float sum = (last[0] + last[2]) + (last[1] + last[3]);
+    for (dim_t i = whole; i < n; i++)
+        sum = sum + a[i] * b[i];
+    return sum;
+}
+
 OCTET_LOOP void add_multiple(float e, const float *v, dim_t n, float *y) {
     for (dim_t i = 0; i < n; i++)
         y[i] = y[i] + e * v[i];
@@ -81,6 +101,12 @@ void transpose(const float *x, dim_t row, dim_t rows, dim_t columns, float *y) {
                     y[j * panel + i] = x[i * row + j];
 }
 
+/// Products with keys that only other rows see are zeros, which may change the sign of a sum that is 0.
+void make_zeros_positive(const attention_head &h, float *y) {
+    for (dim_t j = 0; h.rows_alike && j < h.value_width; j++)
+        y[j] = y[j] + 0.f;
+}
+
 } // namespace
 
 /// Scores to compute: rows of queries from `first` on with some keys.
@@ -96,8 +122,8 @@ struct attention_loops::score_rows {
 
 attention_loops::attention_loops()
     : code_(exponents::code_in_use()), dot_(compiled_for_level<dot_of>()),
-      add_row_(compiled_for_level<add_multiple>()), multiply_(compiled_for_level<multiply_all>()),
-      add_scaled_(compiled_for_level<add_scaled>()) {}
+      beam_dot_(compiled_for_level<beam_dot_of>()), add_row_(compiled_for_level<add_multiple>()),
+      multiply_(compiled_for_level<multiply_all>()), add_scaled_(compiled_for_level<add_scaled>()) {}
 
 dim_t attention_loops::scratch_of_tiles(const attention_tiles &t, dim_t width) {
     return t.rows * (t.keys + 2) + panel * (width + t.rows);
@@ -119,7 +145,7 @@ void attention_loops::multiply_keys(const attention_head &h, const score_rows &r
             std::copy_n(r.folded, all, r.x);
         return multiply_column(keys, h.k_row, q, h.width, r.x, all, !r.folded);
     }
-    const dim_t block = products_in_block(h.width, all);
+    const dim_t block = products_in_block(h.width, h.rows_alike ? std::max(all, h.width) : all);
     float *const products = scratch + panel * h.width;
     for (dim_t n = 0; n < all; n += panel) {
         const dim_t count = std::min(panel, all - n);
@@ -155,6 +181,7 @@ struct attention_loops::weight_rows {
     bool is_alone; ///< the row is the only one of its product
     bool begins;   ///< else what it adds up to begins with y
     bool is_tile;
+    dim_t gone; ///< keys of the block before these
 };
 
 void attention_loops::multiply_values(const attention_head &h, const weight_rows &r, float *scratch) const {
@@ -164,8 +191,16 @@ void attention_loops::multiply_values(const attention_head &h, const weight_rows
     const float *const v = h.v + r.keys.begin * h.v_row;
     if (r.is_alone)
         return multiply_row(r.p, v, h.v_row, count, r.y, h.value_width, r.begins);
-    products_.run({r.p, v, r.begins ? nullptr : r.y, r.y, r.count, count, h.value_width,
-                   products_in_block(count, h.value_width), r.p_row, h.v_row, h.y_row});
+    const dim_t block = products_in_block(count, h.value_width), gone = r.gone % block,
+                head = gone == 0 ? 0 : std::min(count, block - gone);
+    const auto multiply = [&](dim_t first, dim_t keys, bool begins) {
+        products_.run({r.p + first, v + first * h.v_row, begins ? nullptr : r.y, r.y, r.count, keys,
+                       h.value_width, block, r.p_row, h.v_row, h.y_row});
+    };
+    if (head > 0)
+        multiply(0, head, r.begins);
+    if (head < count)
+        multiply(head, count - head, r.begins && head == 0);
 }
 
 /// One scale for all comes to the weights of a tile, and behind the sums otherwise.
@@ -191,22 +226,24 @@ void attention_loops::multiply_value_codes(const attention_head &h, const weight
 void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t, dim_t first,
                                float *scratch) const {
     const dim_t rows = std::min(t.rows, h.rows - first);
-    const bool is_alone = rows == 1;
+    const bool is_alone = rows == 1 && !h.rows_alike;
     float *const x = scratch, *const most = x + t.rows * t.keys, *const sums = most + t.rows,
                  *const rest = sums + t.rows, *const y = h.y + first * h.y_row;
     std::fill_n(most, rows, lowest);
     std::fill_n(sums, rows, 0.f);
     for (dim_t i = 0; i < rows; i++)
         std::fill_n(y + i * h.y_row, h.value_width, 0.f);
-    const dim_t begin = h.seen_by(first).begin / t.keys * t.keys, end = h.seen_by(first + rows - 1).end;
+    const dim_t begin = (h.origin + h.seen_by(first).begin) / t.keys * t.keys - h.origin,
+                end = h.seen_by(first + rows - 1).end;
     for (dim_t n = begin; n < end; n += t.keys) {
-        const key_range keys = {n, std::min(n + t.keys, h.keys)};
-        const dim_t count = keys.end - keys.begin;
-        multiply_keys(h, {first, rows, keys, x, count, nullptr, 0, is_alone}, rest);
+        const key_range keys = {std::max<dim_t>(n, 0), std::min(n + t.keys, h.keys)};
+        const dim_t count = keys.end - n, gone = keys.begin - n;
+        const bool is_first = n + h.origin == 0;
+        multiply_keys(h, {first, rows, keys, x + gone, count, nullptr, 0, is_alone}, rest);
         for (dim_t i = 0; i < rows; i++) {
             float *const row = x + i * count;
             if (h.bias)
-                for (dim_t j = 0; j < count; j++)
+                for (dim_t j = gone; j < count; j++)
                     row[j] = row[j] + h.bias[(first + i) * h.bias_row + n + j];
             const key_range seen = h.seen_by(first + i);
             std::fill(row, row + std::clamp<dim_t>(seen.begin - n, 0, count), lowest);
@@ -219,7 +256,7 @@ void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t
             const float before = most[i];
             most[i] = std::max(before, largest);
             const float sum = code_->exponentials(row, count, most[i], row);
-            if (n == 0) {
+            if (is_first) {
                 sums[i] = sum;
                 continue;
             }
@@ -227,7 +264,7 @@ void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t
             sums[i] = factor * sums[i] + sum;
             multiply_(y + i * h.y_row, factor, h.value_width);
         }
-        multiply_values(h, {x, count, rows, keys, y, is_alone, n == 0, true}, rest);
+        multiply_values(h, {x + gone, count, rows, keys, y, is_alone, is_first, true, gone}, rest);
     }
     for (dim_t i = 0; i < rows; i++) {
         float *const row = y + i * h.y_row;
@@ -238,6 +275,7 @@ void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t
         else
             for (dim_t j = 0; j < h.value_width; j++)
                 row[j] = row[j] / sums[i];
+        make_zeros_positive(h, row);
     }
 }
 
@@ -276,10 +314,51 @@ void attention_loops::weigh(const score_terms &terms, key_range seen, dim_t keys
     std::fill(row + count, x + keys, 0.f);
 }
 
+/// Scores of a row, as sums of products, to weights; keeps what is asked for.
+void attention_loops::weigh(const attention_head &h, const score_terms &terms, dim_t row, float *x) const {
+    using stage = score_terms::stage;
+    const key_range seen = h.seen_by(row);
+    const auto keep = [&](stage s) {
+        if (!terms.kept || terms.kept_stage != s)
+            return;
+        float *const kept = terms.kept + row * terms.kept_row;
+        std::fill_n(kept, terms.kept_row, 0.f);
+        std::copy(x + seen.begin, x + seen.end, kept + seen.begin);
+    };
+    keep(stage::products);
+    if (terms.softcap > 0.f)
+        for (dim_t t = seen.begin; t < seen.end; t++)
+            x[t] = std::tanh(x[t] / terms.softcap) * terms.softcap;
+    keep(stage::capped);
+    for (std::size_t s = 0; s < 2; s++)
+        if (terms.summands[s])
+            for (dim_t t = seen.begin; t < seen.end; t++)
+                x[t] = x[t] + terms.summands[s][row * terms.summand_rows[s] + t];
+    if (terms.counted)
+        std::fill(x + std::min(*terms.counted, h.keys), x + h.keys, lowest);
+    keep(stage::summed);
+    weigh(terms, seen, h.keys, x);
+    keep(stage::weights);
+}
+
+/// The last key is added first.
+void attention_loops::row_by_beams(const attention_head &h, const key_beams &beams, const score_terms &terms,
+                                   float *scratch) const {
+    const dim_t past = h.keys - 1;
+    const auto from = [&](dim_t t) { return t < past ? beams.beam_of[t] - beams.own : 0; };
+    for (dim_t t = 0; t < h.keys; t++)
+        scratch[t] = beam_dot_(h.q, h.k + t * h.k_row + from(t) * beams.k_beam, h.width) * h.scale;
+    weigh(h, terms, 0, scratch);
+    const float *const last = h.v + past * h.v_row;
+    for (dim_t j = 0; j < h.value_width; j++)
+        h.y[j] = last[j] * scratch[past];
+    for (dim_t t = 0; t < past; t++)
+        add_row_(scratch[t], h.v + t * h.v_row + from(t) * beams.v_beam, h.value_width, h.y);
+}
+
 void attention_loops::by_scores(const attention_head &h, const score_terms &terms, dim_t first, dim_t count,
                                 float *scratch) const {
-    using stage = score_terms::stage;
-    const bool is_alone = h.rows == 1;
+    const bool is_alone = h.rows == 1 && !h.rows_alike;
     float *const x = scratch;
     multiply_keys(h,
                   {first,
@@ -291,33 +370,13 @@ void attention_loops::by_scores(const attention_head &h, const score_terms &term
                    terms.folded_row,
                    is_alone},
                   scratch + count * h.keys);
-    for (dim_t i = 0; i < count; i++) {
-        float *const row = x + i * h.keys;
-        const key_range seen = h.seen_by(first + i);
-        const auto keep = [&](stage s) {
-            if (!terms.kept || terms.kept_stage != s)
-                return;
-            float *const kept = terms.kept + (first + i) * terms.kept_row;
-            std::fill_n(kept, terms.kept_row, 0.f);
-            std::copy(row + seen.begin, row + seen.end, kept + seen.begin);
-        };
-        keep(stage::products);
-        if (terms.softcap > 0.f)
-            for (dim_t t = seen.begin; t < seen.end; t++)
-                row[t] = std::tanh(row[t] / terms.softcap) * terms.softcap;
-        keep(stage::capped);
-        for (std::size_t s = 0; s < 2; s++)
-            if (terms.summands[s])
-                for (dim_t t = seen.begin; t < seen.end; t++)
-                    row[t] = row[t] + terms.summands[s][(first + i) * terms.summand_rows[s] + t];
-        if (terms.counted)
-            std::fill(row + std::min(*terms.counted, h.keys), row + h.keys, lowest);
-        keep(stage::summed);
-        weigh(terms, seen, h.keys, row);
-        keep(stage::weights);
-    }
-    multiply_values(h, {x, h.keys, count, {0, h.keys}, h.y + first * h.y_row, is_alone, true, false},
+    for (dim_t i = 0; i < count; i++)
+        weigh(h, terms, first + i, x + i * h.keys);
+    multiply_values(h,
+                    {x, h.keys, count, {0, h.keys}, h.y + first * h.y_row, is_alone, true, false, h.origin},
                     scratch + count * h.keys);
+    for (dim_t i = first; i < first + count; i++)
+        make_zeros_positive(h, h.y + i * h.y_row);
 }
 
 } // namespace octet::loops

@@ -29,6 +29,9 @@ struct attention_head {
     bool is_causal = false;
     dim_t past = 0;    ///< keys before those of the first row, of causal attention
     dim_t window = -1; ///< causal rows see so many of their last keys; below 0: all
+    /// A single row has the order of several: a row's bits do not depend on those beside it.
+    bool rows_alike = false;
+    dim_t origin = 0; ///< keys before the first one that are gone, which no row sees: blocks begin with them
 
     const cached_codes *key_codes = nullptr,
                        *value_codes = nullptr; ///< where they are set, in place of k and v
@@ -40,6 +43,13 @@ struct attention_head {
         const dim_t end = std::min(past + row + 1, keys);
         return {window < 0 ? 0 : std::max<dim_t>(0, end - window), end};
     }
+};
+
+/// Where searches with several beams have the keys and values of one row: each key was written by some beam.
+struct key_beams {
+    const std::int32_t *beam_of; ///< each key but the last, which is the row's own
+    dim_t own;                   ///< the row's beam
+    dim_t k_beam, v_beam;        ///< from one beam to the next
 };
 
 /// Sizes of the tiles of scores that are computed together; they decide where sums are cut.
@@ -78,6 +88,9 @@ public:
     void in_tiles(const attention_head &h, const attention_tiles &t, dim_t first, float *scratch) const;
     /// One row, key by key; scratch: a float for each key.
     void row_by_keys(const attention_head &h, float *scratch) const;
+    /// One row whose keys lie with several beams.
+    void row_by_beams(const attention_head &h, const key_beams &beams, const score_terms &terms,
+                      float *scratch) const;
     /// Rows `first` to `first` + `count` - 1, all keys at once.
     void by_scores(const attention_head &h, const score_terms &terms, dim_t first, dim_t count,
                    float *scratch) const;
@@ -89,12 +102,14 @@ private:
     struct weight_rows;
     void multiply_values(const attention_head &h, const weight_rows &r, float *scratch) const;
     void multiply_value_codes(const attention_head &h, const weight_rows &r, float *scratch) const;
+    void weigh(const attention_head &h, const score_terms &terms, dim_t row, float *x) const;
     void weigh(const score_terms &terms, key_range seen, dim_t keys, float *x) const;
 
     const attention_code *code_;
     matrix_products products_;
     cached_code_loops codes_;
     float (*dot_)(const float *a, const float *b, dim_t n);
+    float (*beam_dot_)(const float *a, const float *b, dim_t n);
     void (*add_row_)(float e, const float *v, dim_t n, float *y);
     void (*multiply_)(float *x, float factor, dim_t n);
     void (*add_scaled_)(const float *sums, float factor, const float *before, dim_t n, float *x);

@@ -61,7 +61,7 @@ struct node_marks {
     // ---- From passes, for steps
 
     bool has_dequantized = false;    ///< a product's matrix is dequantized with each run, or may be given
-    bool sums_rows_alone = false;    ///< a product sums up a single row in an order for one
+    bool sums_rows_alone = false;    ///< a product or attention has an order of sums for a single row
     bool has_scaled_summand = false; ///< a Gemm's C was multiplied by beta before
     bool is_of_blocks = false;       ///< a convolution in blocks of channels has written the images it reads
     bool pools_by_vectors = false;   ///< ONNX Runtime's kernels for vectors compute the average

@@ -301,6 +301,14 @@ void cancel_moved_pairs(ort_graph &g) {
     });
 }
 
+/// Whether ONNX Runtime sums up a single row in an order of its own.
+bool has_order_of_single_rows(const graph &g, const node &n) {
+    constexpr const char *operators[] = {"MatMulNBits", "GroupQueryAttention", "MultiHeadAttention",
+                                         "DecoderMaskedMultiHeadAttention", "ai.onnx::Attention"};
+    return std::find(std::begin(operators), std::end(operators), n.op) != std::end(operators) ||
+           (is_matrix_product(g, n) && input_of(n, 1) && !is_packed_ahead(n, tensor_at(g, input_of(n, 1))));
+}
+
 } // namespace
 
 void use_octet_operators(graph &g, const evaluator &evaluate) {
@@ -320,14 +328,11 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 }
 
 void note_sums(graph &g, const network_options &options) {
-    for (node &n : g.nodes) {
-        const bool has_blocks = n.op == "MatMulNBits";
-        if (has_blocks && options.nbits == "ordered")
+    for (node &n : g.nodes)
+        if (n.op == "MatMulNBits" && options.nbits == "ordered")
             set_mark(n, &node_marks::sums_blocks_in_order, true);
-        else if (!options.rows_alike && (has_blocks || (is_matrix_product(g, n) && input_of(n, 1) &&
-                                                        !is_packed_ahead(n, tensor_at(g, input_of(n, 1))))))
+        else if (!options.rows_alike && has_order_of_single_rows(g, n))
             set_mark(n, &node_marks::sums_rows_alone, true);
-    }
 }
 
 } // namespace octet::model

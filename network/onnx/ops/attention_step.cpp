@@ -7,8 +7,9 @@ namespace octet::model {
 attention_step::attention_step(const lowering &l, const attention_sizes &sizes,
                                const attention_places &places, float scale,
                                const std::optional<loops::attention_tiles> &tiles)
-    : s_(sizes), scale_(scale), tiles_(tiles), query_(l.input_buffer(0)), dst_(l.output_buffer(0)),
-      bias_(input_of(l, places.bias)), biases_keys_(places.biases_keys) {
+    : s_(sizes), scale_(scale), rows_alike_(!l.marks().sums_rows_alone), tiles_(tiles),
+      query_(l.input_buffer(0)), dst_(l.output_buffer(0)), bias_(input_of(l, places.bias)),
+      biases_keys_(places.biases_keys) {
     const auto is_there = [&](std::size_t output) {
         return l.get_node().outputs.size() > output &&
                is_read(l.get_graph(), output_of(l.get_node(), output));
@@ -71,19 +72,21 @@ loops::attention_head attention_step::head_of(const run_memory &m, dim_t b, dim_
     const auto place_of = [&](const source &s) {
         return rows_of(s).at<const float>(m.at<float>(s.present ? *s.present : s.rows), b, group);
     };
-    return {s_.q.at(m.at<float>(query_), b, h),
-            place_of(keys_),
-            place_of(values_),
-            s_.y.at(m.at<float>(dst_), b, h),
-            s_.q.row,
-            rows_of(keys_).row,
-            rows_of(values_).row,
-            s_.y.row,
-            s_.rows,
-            keys,
-            s_.width,
-            s_.value_width,
-            scale_};
+    loops::attention_head head{s_.q.at(m.at<float>(query_), b, h),
+                               place_of(keys_),
+                               place_of(values_),
+                               s_.y.at(m.at<float>(dst_), b, h),
+                               s_.q.row,
+                               rows_of(keys_).row,
+                               rows_of(values_).row,
+                               s_.y.row,
+                               s_.rows,
+                               keys,
+                               s_.width,
+                               s_.value_width,
+                               scale_};
+    head.rows_alike = rows_alike_;
+    return head;
 }
 
 void attention_step::run(const stream &, const run_memory &m) const {
@@ -106,7 +109,10 @@ void attention_step::run(const stream &, const run_memory &m) const {
                        head.q_row = s_.width;
                        scratch += rows * s_.width;
                    }
-                   if (tiles_)
+                   const std::optional<loops::key_beams> from = beams(m, b);
+                   if (from)
+                       loop_.row_by_beams(head, *from, terms(m, b, h), scratch);
+                   else if (tiles_)
                        loop_.in_tiles(head, *tiles_, first, scratch);
                    else
                        loop_.by_scores(head, terms(m, b, h), first, rows, scratch);

@@ -40,6 +40,8 @@ protected:
     /// Refuses what a caller gave, before anything is written; writes masks.
     virtual void prepare_masks(const run_memory &) const {}
     virtual loops::score_terms terms(const run_memory &m, dim_t b, dim_t h) const = 0;
+    /// Where each row searches with several beams.
+    virtual std::optional<loops::key_beams> beams(const run_memory &, dim_t) const { return std::nullopt; }
     virtual dim_t past_keys(const run_memory &) const { return s_.past; } ///< rows that are filled
 
     /// None where the input is absent or empty.
@@ -81,6 +83,7 @@ private:
     static constexpr dim_t row_block = 64; ///< of queries whose scores are there at once
 
     float scale_;
+    bool rows_alike_;
     std::optional<loops::attention_tiles> tiles_;
     buffer query_, dst_;
     std::optional<buffer> bias_;

@@ -8,7 +8,7 @@
 
 #include "loops/attention.hpp"
 #include "loops/rotary.hpp"
-#include "network/onnx/ops/attention_heads.hpp"
+#include "network/onnx/ops/group_query_cache.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/known_integers.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -24,23 +24,6 @@ constexpr std::size_t query = 0, key = 1, value = 2, past_key = 3, past_value = 
 namespace group_out {
 constexpr std::size_t y = 0, present_key = 1, present_value = 2, scores = 3;
 } // namespace group_out
-
-/// Sizes that are known when the network is planned.
-struct group_sizes {
-    dim_t batch, rows, heads, groups, width;
-    dim_t past, present; ///< rows of keys that the tensors have
-    bool is_packed;      ///< q, k and v of a row lie side by side
-    int code_bits = 0;   ///< of keys and values in the caches; 0: floats
-    bool has_scales_of_elements = false;
-
-    data_type type() const {
-        return code_bits == 0 ? data_type::f32 : code_bits == 8 ? data_type::s8 : data_type::u8;
-    }
-    memory::dims cache(dim_t rows_of_keys) const {
-        return {batch, groups, rows_of_keys, code_bits == 4 ? width / 2 : width};
-    }
-    dim_t row_bytes() const { return code_bits == 0 ? width * 4 : width * code_bits / 8; }
-};
 
 /// Attributes that say how caches are quantized.
 template <typename Node> void read_code_options(const Node &n, group_sizes &s) {
@@ -71,15 +54,10 @@ group_sizes sizes_of(const memory::dims &query, dim_t heads, dim_t groups, bool 
 
 // ---- How it runs
 
-/// One run's numbers of a sequence.
-struct sequence {
-    dim_t keys, past;
-};
-
 struct group_options {
     float scale, softcap;
     dim_t window;
-    bool rotates, is_interleaved, smooth, keeps_rest;
+    bool rotates, is_interleaved, smooth, keeps_rest, rows_alike;
     dim_t kept; ///< 0: no scores are an output; 1: before softmax, 2: behind it
 };
 
@@ -88,8 +66,10 @@ public:
     group_query_attention(const lowering &l, const group_sizes &sizes, const group_options &options)
         : s_(sizes), o_(options), query_(l.input_buffer(group_in::query)),
           lengths_(l.input_buffer(group_in::lengths)), total_(l.input_buffer(group_in::total)),
-          dst_(l.output_buffer(group_out::y)), present_key_(l.output_buffer(group_out::present_key)),
-          present_value_(l.output_buffer(group_out::present_value)),
+          dst_(l.output_buffer(group_out::y)), keys_(l, sizes, group_in::past_key, group_out::present_key,
+                                                     group_in::key_scales, options.keeps_rest),
+          values_(l, sizes, group_in::past_value, group_out::present_value, group_in::value_scales,
+                  options.keeps_rest),
           rotary_(s_.width, options.rotates ? 2 * l.input(group_in::cosines).dims.back() : 0,
                   options.is_interleaved) {
         if (!s_.is_packed) {
@@ -100,15 +80,9 @@ public:
             if (l.has_input(i) && element_count(l.input(i).dims) > 0)
                 b = l.input_buffer(i);
         };
-        take(past_key_, group_in::past_key);
-        take(past_value_, group_in::past_value);
         take(positions_, group_in::positions);
         take(bias_, group_in::bias);
         take(sink_, group_in::sink);
-        if (s_.code_bits != 0) {
-            key_scales_ = l.input_buffer(group_in::key_scales);
-            value_scales_ = l.input_buffer(group_in::value_scales);
-        }
         if (bias_)
             bias_dims_ = l.input(group_in::bias).dims;
         if (o_.rotates) {
@@ -118,21 +92,24 @@ public:
         }
         if (o_.kept != 0)
             scores_ = l.output_buffer(group_out::scores);
-        const loops::attention_tiles t = tiles(s_.present);
+        const loops::attention_tiles t = tiles(s_.most_keys());
         using loops_ = loops::attention_loops;
         const dim_t blocks = s_.batch * s_.heads * ((s_.rows + row_block - 1) / row_block);
         parts_ = scratch_parts(
             l, blocks,
-            std::max({s_.present, loops_::scratch_of_tiles(t, s_.width),
-                      loops_::scratch_of_scores(std::min(row_block, s_.rows), s_.present, s_.width)}) +
+            std::max({s_.most_keys(), loops_::scratch_of_tiles(t, s_.width),
+                      loops_::scratch_of_scores(std::min(row_block, s_.rows), s_.most_keys(), s_.width)}) +
                 (std::max(t.rows, row_block) + 1) * s_.width);
     }
 
     void run(const stream &, const run_memory &m) const override {
-        const std::vector<sequence> sequences = check(m);
-        append(m, sequences, past_key_, present_key_, true);
-        append(m, sequences, past_value_, present_value_, false);
-        attend(m, sequences);
+        const group_run r = check(m);
+        append(m, r);
+        attend(m, r);
+        for (dim_t i = 0; !r.is_in_place && i < s_.batch * s_.groups; i++) {
+            keys_.store(m, r, i);
+            values_.store(m, r, i);
+        }
     }
     std::string explain() const override {
         return "a loop over " + std::to_string(s_.batch) + " sequences of " + std::to_string(s_.rows) +
@@ -144,19 +121,22 @@ private:
 
     /// Blocks of keys and rows, where the longest sequence has so many keys.
     loops::attention_tiles tiles(dim_t longest) const {
-        const dim_t keys =
-            std::max<dim_t>(1, std::min(std::max<dim_t>(1, level_2_cache / (32 * s_.width)), longest));
+        const dim_t most = std::max<dim_t>(1, level_2_cache / (32 * s_.width));
+        const dim_t keys = has_origins() ? most : std::clamp<dim_t>(longest, 1, most);
         return {std::max<dim_t>(1, std::min({keys, 2 * s_.width, s_.rows})), keys, false};
     }
+
+    /// Blocks of keys begin where they would if no row had been dropped.
+    bool has_origins() const { return o_.rows_alike && s_.sliding_window; }
 
     // ---- Checks, before anything is written
 
     dim_t total(const run_memory &m) const { return m.at<std::int32_t>(total_)[0]; }
     bool is_prompt(const run_memory &m) const { return total(m) == s_.rows; }
 
-    std::vector<sequence> check(const run_memory &m) const {
+    group_run check(const run_memory &m) const {
         const dim_t all = total(m);
-        if (all < 1 || std::max(all, s_.past) != s_.present)
+        if (all < 1 || (!s_.sliding_window && std::max(all, s_.past) != s_.present))
             refuse_value("total_sequence_length", all,
                          s_.present > s_.past
                              ? std::to_string(s_.present) + ", for which the network is planned"
@@ -166,27 +146,31 @@ private:
         if (bias_ && bias_dims_[3] != all)
             refuse_value("the last dimension of attention_bias", bias_dims_[3],
                          std::to_string(all) + ", as total_sequence_length");
-        std::vector<sequence> sequences;
+        std::vector<dim_t> past, keys;
         for (dim_t b = 0; b < s_.batch; b++) {
-            const dim_t keys = dim_t{m.at<std::int32_t>(lengths_)[b]} + 1;
-            const dim_t least = is_prompt(m) ? 1 : s_.rows, most = is_prompt(m) ? all : s_.past + s_.rows;
-            if (keys < least || keys > std::min(most, s_.present))
-                refuse_value("element " + std::to_string(b) + " of seqlens_k", keys - 1,
-                             std::to_string(least - 1) + " to " +
-                                 std::to_string(std::min(most, s_.present) - 1));
-            sequences.push_back({keys, is_prompt(m) ? 0 : keys - s_.rows});
-            for (dim_t s = 0; o_.rotates && s < s_.rows; s++)
-                if (const dim_t p = position(m, b, s, sequences.back()); p < 0 || p >= angles_)
-                    refuse_value("a position", p, "0 to " + std::to_string(angles_ - 1));
+            const dim_t given = dim_t{m.at<std::int32_t>(lengths_)[b]} + 1,
+                        least = is_prompt(m) ? 1 : s_.rows,
+                        most =
+                            is_prompt(m) || s_.sliding_window ? all : std::min(s_.past + s_.rows, s_.present);
+            if (given < least || given > most)
+                refuse_value("element " + std::to_string(b) + " of seqlens_k", given - 1,
+                             std::to_string(least - 1) + " to " + std::to_string(most - 1));
+            keys.push_back(given);
+            past.push_back(is_prompt(m) ? 0 : given - s_.rows);
         }
-        return sequences;
+        const group_run r = plan_run(s_, past, keys);
+        for (dim_t i = 0; o_.rotates && i < s_.batch * s_.rows; i++)
+            if (const dim_t p = position(m, r, i / s_.rows, i % s_.rows); p < 0 || p >= angles_)
+                refuse_value("a position", p, "0 to " + std::to_string(angles_ - 1));
+        return r;
     }
 
-    dim_t position(const run_memory &m, dim_t b, dim_t s, const sequence &q) const {
+    dim_t position(const run_memory &m, const group_run &r, dim_t b, dim_t s) const {
         const auto *positions = positions_ ? m.at<std::int32_t>(*positions_) : nullptr;
         if (is_prompt(m))
             return (positions ? dim_t{positions[0]} : 0) + s;
-        return positions ? dim_t{positions[b * s_.rows + s]} : q.past + s;
+        return positions ? dim_t{positions[b * s_.rows + s]}
+                         : r.sequences[static_cast<std::size_t>(b)].position + s;
     }
 
     // ---- Keys and values
@@ -207,72 +191,40 @@ private:
         rotary_.rotate(x, m.at<float>(*cosines_) + angle, m.at<float>(*sines_) + angle, y);
     }
 
-    /// Past rows, new ones behind them, and what comes then: zeros, or what the past has there.
-    void append(const run_memory &m, const std::vector<sequence> &sequences,
-                const std::optional<buffer> &past, const buffer &present, bool are_keys) const {
-        const auto *const before = past ? m.at<std::uint8_t>(*past) : nullptr;
-        auto *const all = m.at<std::uint8_t>(present);
-        const float *const rows = m.at<float>(s_.is_packed ? query_ : are_keys ? key_ : value_);
-        const head_rows at = new_rows(are_keys);
-        const dim_t row_bytes = s_.row_bytes();
-        parts_.run(m, s_.batch * s_.groups, s_.present * s_.width, [&](dim_t i, float *rotated) {
-            const dim_t b = i / s_.groups;
-            const sequence &q = sequences[static_cast<std::size_t>(b)];
-            auto *const y = all + i * s_.present * row_bytes;
-            const auto *const x = before ? before + i * s_.past * row_bytes : nullptr;
-            const dim_t behind = std::min(q.past + s_.rows, s_.present);
-            if (x && x != y)
-                std::copy(x, x + q.past * row_bytes, y);
-            if (!o_.keeps_rest || !x)
-                std::fill(y + behind * row_bytes, y + s_.present * row_bytes, std::uint8_t{0});
-            else if (x != y)
-                std::copy(x + behind * row_bytes, x + s_.past * row_bytes, y + behind * row_bytes);
-            const float *const head = at.at(rows, b, i % s_.groups);
-            const loops::cached_codes codes = codes_of(m, are_keys, i);
-            for (dim_t s = 0; q.past + s < behind; s++) {
-                const float *row = head + s * at.row;
-                auto *const to = y + (q.past + s) * row_bytes;
-                if (are_keys && o_.rotates) {
-                    rotate(m, position(m, b, s, q), row, rotated);
-                    row = rotated;
-                }
-                if (s_.code_bits != 0)
-                    codes.round(row, to);
-                else
-                    std::memcpy(to, row, static_cast<std::size_t>(row_bytes));
-            }
+    void append(const run_memory &m, const group_run &r) const {
+        const auto row_of = [&](bool are_keys) {
+            const float *const rows = m.at<float>(s_.is_packed ? query_ : are_keys ? key_ : value_);
+            return [this, &m, &r, rows, are_keys, at = new_rows(are_keys)](dim_t i, dim_t s, float *rotated) {
+                const float *const row = at.at(rows, i / s_.groups, i % s_.groups) + s * at.row;
+                if (!are_keys || !o_.rotates)
+                    return row;
+                rotate(m, position(m, r, i / s_.groups, s), row, rotated);
+                return static_cast<const float *>(rotated);
+            };
+        };
+        const group_cache::row_source keys = row_of(true), values = row_of(false);
+        parts_.run(m, s_.batch * s_.groups, 2 * s_.most_keys() * s_.width, [&](dim_t i, float *scratch) {
+            keys_.append(m, r, i, keys, scratch);
+            values_.append(m, r, i, values, scratch);
         });
-    }
-
-    /// The cache of group i of all groups of a batch.
-    loops::cached_codes codes_of(const run_memory &m, bool are_keys, dim_t i) const {
-        if (s_.code_bits == 0)
-            return {};
-        const float *const scales = m.at<float>(are_keys ? key_scales_ : value_scales_);
-        return {m.at<std::uint8_t>(are_keys ? present_key_ : present_value_) +
-                    i * s_.present * s_.row_bytes(),
-                scales + (s_.has_scales_of_elements ? i % s_.groups * s_.width : 0), s_.width, s_.code_bits,
-                s_.has_scales_of_elements};
     }
 
     // ---- Scores and what they choose
 
-    void attend(const run_memory &m, const std::vector<sequence> &sequences) const {
-        const bool is_tiled = total(m) > 1 && o_.softcap == 0.f && !o_.smooth && !sink_ && o_.kept == 0;
-        dim_t longest = 0;
-        for (const sequence &q : sequences)
-            longest = std::max(longest, q.keys);
+    void attend(const run_memory &m, const group_run &r) const {
+        const bool is_tiled =
+            (total(m) > 1 || o_.rows_alike) && o_.softcap == 0.f && !o_.smooth && !sink_ && o_.kept == 0;
+        const dim_t longest = r.longest();
         const loops::attention_tiles t = tiles(longest);
         const dim_t block = !is_tiled ? row_block : t.rows, blocks = (s_.rows + block - 1) / block;
         parts_.run(m, s_.batch * s_.heads * blocks, std::min(block, s_.rows) * longest * s_.width / 4,
                    [&](dim_t i, float *scratch) {
                        const dim_t b = i / blocks / s_.heads, h = i / blocks % s_.heads,
                                    first = i % blocks * block;
-                       const sequence &q = sequences[static_cast<std::size_t>(b)];
-                       loops::attention_head head = head_of(m, b, h, q);
                        const dim_t group = b * s_.groups + h / (s_.heads / s_.groups);
-                       const loops::cached_codes keys = codes_of(m, true, group),
-                                                 values = codes_of(m, false, group);
+                       loops::attention_head head = head_of(m, r, b, h, group);
+                       const loops::cached_codes keys = keys_.codes(m, r, group),
+                                                 values = values_.codes(m, r, group);
                        if (s_.code_bits != 0) {
                            head.key_codes = &keys;
                            head.value_codes = &values;
@@ -280,7 +232,7 @@ private:
                        if (o_.rotates) {
                            const dim_t rows = std::min(block, s_.rows - first);
                            for (dim_t s = 0; s < rows; s++)
-                               rotate(m, position(m, b, first + s, q), head.q + (first + s) * head.q_row,
+                               rotate(m, position(m, r, b, first + s), head.q + (first + s) * head.q_row,
                                       scratch + s * s_.width);
                            head.q = scratch - first * s_.width;
                            head.q_row = s_.width;
@@ -289,30 +241,36 @@ private:
                        if (!is_tiled)
                            loop_.by_scores(head, terms_of(m, b, h, head), first,
                                            std::min(block, s_.rows - first), scratch);
-                       else if (s_.rows == 1 && s_.code_bits == 0)
+                       else if (s_.rows == 1 && s_.code_bits == 0 && !o_.rows_alike)
                            loop_.row_by_keys(head, scratch);
                        else
                            loop_.in_tiles(head, t, first, scratch);
                    });
     }
 
-    loops::attention_head head_of(const run_memory &m, dim_t b, dim_t h, const sequence &q) const {
-        const head_rows from = queries(), keys = head_rows::one_by_one(s_.groups, s_.present, s_.width),
+    loops::attention_head head_of(const run_memory &m, const group_run &r, dim_t b, dim_t h,
+                                  dim_t group) const {
+        const head_rows from = queries(),
                         to = head_rows::side_by_side(s_.rows, s_.heads * s_.width, s_.width);
-        const dim_t group = h / (s_.heads / s_.groups);
+        const group_sequence &q = r.sequences[static_cast<std::size_t>(b)];
+        const auto floats = [&](const group_cache &c) {
+            return s_.code_bits == 0 ? reinterpret_cast<const float *>(c.rows(m, r, group)) : nullptr;
+        };
         loops::attention_head head{from.at(m.at<float>(query_), b, h),
-                                   keys.at(m.at<float>(present_key_), b, group),
-                                   keys.at(m.at<float>(present_value_), b, group),
+                                   floats(keys_),
+                                   floats(values_),
                                    to.at(m.at<float>(dst_), b, h),
                                    from.row,
-                                   keys.row,
-                                   keys.row,
+                                   s_.width,
+                                   s_.width,
                                    to.row,
                                    s_.rows,
                                    q.keys,
                                    s_.width,
                                    s_.width,
                                    o_.scale};
+        head.rows_alike = o_.rows_alike;
+        head.origin = has_origins() ? q.position - q.past : 0;
         head.is_causal = true;
         head.past = q.past;
         head.window = o_.window;
@@ -346,9 +304,9 @@ private:
 
     group_sizes s_;
     group_options o_;
-    buffer query_, lengths_, total_, dst_, present_key_, present_value_, key_, value_, scores_, key_scales_,
-        value_scales_;
-    std::optional<buffer> past_key_, past_value_, positions_, bias_, sink_, cosines_, sines_;
+    buffer query_, lengths_, total_, dst_, key_, value_, scores_;
+    group_cache keys_, values_;
+    std::optional<buffer> positions_, bias_, sink_, cosines_, sines_;
     memory::dims bias_dims_;
     dim_t angles_ = 0; ///< rows of the caches of cosines and sines
     loops::rotary_rows rotary_;
@@ -374,6 +332,20 @@ void check_past(const lowering &l, group_sizes &s) {
     s.past = past.size() == 4 ? past[2] : 0;
     need_dims(l, group_in::past_key, "past_key", s.cache(s.past), s.type());
     need_dims(l, group_in::past_value, "past_value", s.cache(s.past), s.type());
+}
+
+void check_sliding_cache(const lowering &l, group_sizes &s) {
+    if (l.integer("sliding_window_cache", 0) == 0)
+        return;
+    const dim_t window = l.integer("local_window_size", -1);
+    if (window < 1 || s.past < window)
+        refuse("attribute 'local_window_size' is " + std::to_string(window) + " for a sliding cache of " +
+               std::to_string(s.past) + " rows, allowed: 1 to the rows of past_key");
+    if (s.code_bits != 0 || l.integer("qk_output", 0) != 0 || l.has_input(group_in::positions) ||
+        l.has_input(group_in::bias))
+        refuse_as_unimplemented("a sliding cache has codes, or a node with one has position_ids, "
+                                "attention_bias or 'qk_output'");
+    s.sliding_window = window;
 }
 
 void check_scales(const lowering &l, const group_sizes &s) {
@@ -418,7 +390,8 @@ group_options options_of(const lowering &l, const group_sizes &s) {
     o.rotates = l.integer("do_rotary", 0) != 0;
     o.is_interleaved = l.integer("rotary_interleaved", 0) != 0;
     o.smooth = l.integer("smooth_softmax", 0) > 0;
-    o.keeps_rest = l.integer("past_present_share_buffer", 0) != 0;
+    o.keeps_rest = s.sliding_window || l.integer("past_present_share_buffer", 0) != 0;
+    o.rows_alike = !l.marks().sums_rows_alone;
     o.kept = l.integer("qk_output", 0);
     if (o.softcap < 0.f || o.window < -1 || o.kept < 0 || o.kept > 2)
         refuse("attribute 'softcap', 'local_window_size' or 'qk_output' is " + std::to_string(o.softcap) +
@@ -428,8 +401,6 @@ group_options options_of(const lowering &l, const group_sizes &s) {
 }
 
 std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
-    if (l.integer("sliding_window_cache", 0) != 0)
-        refuse_as_unimplemented("attribute 'sliding_window_cache' is not 0");
     group_sizes s = sizes_of(l.input(group_in::query, {data_type::f32}).dims, l.integer("num_heads", 0),
                              l.integer("kv_num_heads", 0), !l.has_input(group_in::key));
     read_code_options(l, s);
@@ -443,6 +414,7 @@ std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
         need_dims(l, group_in::value, "value", {s.batch, s.rows, s.groups * s.width});
     }
     check_past(l, s);
+    check_sliding_cache(l, s);
     check_scales(l, s);
     const tensor &y = l.output(group_out::y, {data_type::f32});
     if (l.get_node().outputs.size() <= group_out::present_value)
@@ -472,7 +444,7 @@ void infer_group_query_attention(node_shapes &n) {
     const dim_t past = n.has_input(group_in::past_key) ? n.dims_of_rank(group_in::past_key, 4)[2] : 0;
     const auto known = known_integers(n.input(group_in::total));
     const dim_t total = known && known->size() == 1 ? known->front() : past + s.rows;
-    const dim_t present = std::max(total, past);
+    const dim_t present = n.integer("sliding_window_cache", 0) != 0 ? past : std::max(total, past);
     n.set_output(data_type::f32, {s.batch, s.rows, s.heads * s.width});
     n.set_output(s.type(), s.cache(present), group_out::present_key);
     n.set_output(s.type(), s.cache(present), group_out::present_value);

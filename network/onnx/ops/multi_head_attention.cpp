@@ -14,11 +14,11 @@ namespace {
 
 /// Where the two operators have their inputs; both have queries, keys and values first.
 struct head_inputs {
-    std::size_t bias, mask, summand, past_key, past_value, length;
+    std::size_t bias, mask, summand, past_key, past_value, length, beams;
 };
 constexpr std::size_t absent = 100;
-constexpr head_inputs of_several{3, 4, 5, 6, 7, absent}, of_decoder{10, 3, 4, 5, 6, 7};
-constexpr std::size_t beams = 9, y_scores = 3;
+constexpr head_inputs of_several{3, 4, 5, 6, 7, absent, absent}, of_decoder{10, 3, 4, 5, 6, 7, 9};
+constexpr std::size_t y_scores = 3;
 
 struct mask_options {
     float penalty;
@@ -38,6 +38,10 @@ public:
             length_ = l.input_buffer(in.length);
         if (mask_)
             mask_dims_ = l.input(in.mask).dims;
+        if (in.beams != absent && l.has_input(in.beams)) {
+            beams_ = l.input_buffer(in.beams);
+            beam_dims_ = l.input(in.beams).dims;
+        }
         if (mask_ || o_.is_causal)
             penalties_ = l.scratch(memory::desc({mask_ ? s_.batch : 1, rows_of_mask(), s_.rows_of_keys()},
                                                 data_type::f32, format_tag::abc));
@@ -57,6 +61,10 @@ private:
             refuse_value("the last dimension of attention_bias", summand_dims_[3], std::to_string(columns));
         if (mask_ && mask_dims_.size() > 1 && mask_dims_.back() != columns)
             refuse_value("the last dimension of the mask", mask_dims_.back(), std::to_string(columns));
+        for (dim_t i = 0; beams_ && i < s_.batch * past; i++)
+            if (const dim_t beam = beams_of(m, i / past)[i % past]; beam < 0 || beam >= beam_dims_[1])
+                refuse_value("an element of cache_indirection", beam,
+                             "0 to " + std::to_string(beam_dims_[1] - 1));
         if (!penalties_)
             return;
         auto *const y = m.at<float>(*penalties_);
@@ -81,6 +89,16 @@ private:
         return mask[(mask_dims_.size() == 3 ? b * s_.rows + s : b) * columns + t] != 0;
     }
 
+    const std::int32_t *beams_of(const run_memory &m, dim_t b) const {
+        return m.at<std::int32_t>(*beams_) + b * beam_dims_[2];
+    }
+    std::optional<loops::key_beams> beams(const run_memory &m, dim_t b) const override {
+        if (!beams_)
+            return std::nullopt;
+        const dim_t rows = s_.groups * s_.rows_of_keys();
+        return loops::key_beams{beams_of(m, b), b % beam_dims_[1], rows * s_.width, rows * s_.value_width};
+    }
+
     loops::score_terms terms(const run_memory &m, dim_t b, dim_t h) const override {
         loops::score_terms terms;
         if (summand_) {
@@ -98,8 +116,8 @@ private:
     }
 
     mask_options o_;
-    std::optional<buffer> mask_, summand_, length_, penalties_;
-    memory::dims mask_dims_, summand_dims_;
+    std::optional<buffer> mask_, summand_, length_, penalties_, beams_;
+    memory::dims mask_dims_, summand_dims_, beam_dims_;
 };
 
 // ---- Sizes, and what is refused
@@ -178,10 +196,21 @@ std::unique_ptr<step> lower_multi_head_attention(const lowering &l) {
         mask_options{l.real("mask_filter_value", -10000.f), is_causal && s.rows > 1}, tiles);
 }
 
+/// {batch / beams, beams, rows of the past}.
+void check_beams(const lowering &l, const attention_sizes &s) {
+    if (!l.has_input(of_decoder.beams))
+        return;
+    const memory::dims &beams = l.input(of_decoder.beams, {data_type::s32}).dims;
+    if (!s.keeps_rows || beams.size() != 3 || beams[0] * beams[1] != s.batch || beams[2] != s.past)
+        refuse("cache_indirection is " + to_text(beams) +
+               ", allowed are 3 dimensions, the first two with the "
+               "product " +
+               std::to_string(s.batch) + ", the last " + std::to_string(s.past) +
+               ", the rows of past_key, which has to be given");
+}
+
 std::unique_ptr<step> lower_decoder_masked_attention(const lowering &l) {
     constexpr const head_inputs &in = of_decoder;
-    if (l.has_input(beams))
-        refuse_as_unimplemented("input 9, 'cache_indirection', is given");
     for (std::size_t i = 0; i < 3; i++)
         l.input(i, {data_type::f32});
     const memory::dims &q = l.input(0).dims, &k = l.input(1).dims;
@@ -198,6 +227,7 @@ std::unique_ptr<step> lower_decoder_masked_attention(const lowering &l) {
     s.keeps_rows = has_past;
     if (has_past)
         l.input(in.length, {data_type::s32});
+    check_beams(l, s);
     check_masks(l, in, s);
     return std::make_unique<multi_head_attention>(
         l, s, attention_places{in.past_key, in.past_value, in.bias, 1, 2, y_scores, !are_heads}, in,

@@ -155,7 +155,8 @@ TEST(GroupQueryAttention, RefusesWhatDoesNotFit) {
             "'num_heads' and 'kv_num_heads' are 4 and 3, allowed: 1 or more, the first a multiple");
     refuses(group_query(0, 2, {}).set("k_quant_type", std::string("PER_TENSOR")),
             "'k_quant_type' and 'v_quant_type' are PER_TENSOR and NONE, allowed: the same");
-    refuses(group_query(0, 2, {}).set("sliding_window_cache", std::int64_t{1}), "'sliding_window_cache'");
+    refuses(group_query(0, 2, {}).set("sliding_window_cache", std::int64_t{1}),
+            "'local_window_size' is -1 for a sliding cache of 0 rows, allowed: 1 to the rows of past_key");
     refuses(group_query(0, 2, {}).set("local_window_size", std::int64_t{-2}), "-2");
     one_node long_one = group_query(0, 2, {});
     long_one.fill.back() = [](network &net) { net.input(3).copy_from(std::vector<std::int32_t>{2}); };
