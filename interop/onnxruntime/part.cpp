@@ -146,8 +146,6 @@ void part::set_ports(const graph &g, const selection &nodes) {
         check_border(read);
         if (read.dims.empty()) // or ONNX Runtime knows no dimensions of it
             throw error(status::unimplemented, "tensor '" + read.name + "' has no known dimensions");
-        if (std::count(read.dims.begin(), read.dims.end(), 0) != 0)
-            throw error(status::unimplemented, "tensor '" + read.name + "' has no elements");
         inputs_.push_back({read.name, read.type, read.dims});
     }
     for (const int v : nodes.outputs) {

@@ -31,9 +31,9 @@ dim_t read_size(const std::string &option, const std::string &given, const std::
     dim_t size = 0;
     const char *end = text.data() + text.size();
     const auto [stop, failure] = std::from_chars(text.data(), end, size);
-    if (stop != end || failure != std::errc() || size < 1 || size > largest_size)
+    if (stop != end || failure != std::errc() || size < 0 || size > largest_size)
         refuse(option + ": '" + given + "' given, the form is " +
-               (option == "--shape" ? "NAME=1x128, sizes from 1 to " : "NAME=128, sizes from 1 to ") +
+               (option == "--shape" ? "NAME=1x128, sizes from 0 to " : "NAME=128, sizes from 0 to ") +
                std::to_string(largest_size));
     return size;
 }

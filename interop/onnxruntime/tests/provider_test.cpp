@@ -91,22 +91,24 @@ TEST_F(OnnxRuntimeProvider, GivesNothingForNothing) {
 
 /// As a decoder's first run has no past.
 TEST_F(OnnxRuntimeProvider, JoinsNothingWithSomething) {
-    onnx_builder m;
-    m.input<float>("past", {-1, 3}), m.input<float>("new", {4, 3});
-    m.scalar<float>("s", 0.03f), m.scalar<std::uint8_t>("z", 128);
-    const auto pair = [&](const std::string &x) {
-        m.node("QuantizeLinear", {x, "s", "z"}, {x + "_codes"});
-        m.node("DequantizeLinear", {x + "_codes", "s", "z"}, {x + "_real"});
-        return x + "_real";
-    };
-    onnx_builder::set(m.node("Concat", {pair("past"), pair("new")}, {"all"}), "axis", std::int64_t{0});
-    m.node("Identity", {pair("all")}, {"y"});
-    m.output<float>("y", {-1, 3});
-    const session cpu(m.finish(), {}), octet(m.finish(), with_octet({{"minimum", "1"}}));
-    EXPECT_NE(octet.operators_of(by::octet).size(), 0u);
-    for (const std::int64_t past : {0, 2, 0}) {
-        const std::vector<ort_tensor> x{reals({past, 3}, 1), reals({4, 3}, 2)};
-        EXPECT_EQ(difference(octet.run(x), cpu.run(x)), "") << past;
+    for (const bool is_open : {true, false}) {
+        onnx_builder m;
+        m.input<float>("past", {is_open ? -1 : 0, 3}), m.input<float>("new", {4, 3});
+        m.scalar<float>("s", 0.03f), m.scalar<std::uint8_t>("z", 128);
+        const auto pair = [&](const std::string &x) {
+            m.node("QuantizeLinear", {x, "s", "z"}, {x + "_codes"});
+            m.node("DequantizeLinear", {x + "_codes", "s", "z"}, {x + "_real"});
+            return x + "_real";
+        };
+        onnx_builder::set(m.node("Concat", {pair("past"), pair("new")}, {"all"}), "axis", std::int64_t{0});
+        m.node("Identity", {pair("all")}, {"y"});
+        m.output<float>("y", {-1, 3});
+        const session cpu(m.finish(), {}), octet(m.finish(), with_octet({{"minimum", "1"}}));
+        EXPECT_NE(octet.operators_of(by::octet).size(), 0u);
+        for (const std::int64_t past : {0, is_open ? 2 : 0, 0}) {
+            const std::vector<ort_tensor> x{reals({past, 3}, 1), reals({4, 3}, 2)};
+            EXPECT_EQ(difference(octet.run(x), cpu.run(x)), "") << past;
+        }
     }
 }
 

@@ -34,7 +34,7 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
     expect_refusals({
         {{},
          "a command (info, inspect, run, save, serve, bench, check, profiles, explain, match, "
-         "match-network, compare-profiles, preload, onnxruntime or completion) is required "
+         "match-network, compare-profiles, verify, preload, onnxruntime or completion) is required "
          "(see "
          "octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
@@ -85,10 +85,10 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
 
 TEST_F(CommandTest, SizesOfInputsAreChecked) {
     for (const char *command : {"run", "inspect", "explain"}) {
-        for (const char *wrong : {"image=1x", "1xx8", "9999999999999x2", "=", "image=-1", "image=1x8x8x0"})
+        for (const char *wrong : {"image=1x", "1xx8", "9999999999999x2", "=", "image=-1"})
             expect_refusals({{{command, "M", "--shape", wrong},
                               "--shape: '" + std::string(wrong) +
-                                  "' given, the form is NAME=1x128, sizes from 1 to 1000000000"}});
+                                  "' given, the form is NAME=1x128, sizes from 0 to 1000000000"}});
         expect_refusals({{{command, "M", "--shape", "nosuch=1x8x8x1"},
                           model + ": shape of 'nosuch': the network's inputs are 'image'"},
                          {{command, "M", "--shape", "1x8x8"},
@@ -96,9 +96,10 @@ TEST_F(CommandTest, SizesOfInputsAreChecked) {
                          {{command, "M", "--dimension", "nosuch=2"},
                           model + ": dimension 'nosuch': no input has a dimension of this name"},
                          {{command, "M", "--dimension", "a=b"},
-                          "--dimension: 'a=b' given, the form is NAME=128, sizes from 1 to 1000000000"}});
+                          "--dimension: 'a=b' given, the form is NAME=128, sizes from 0 to 1000000000"}});
     }
-    expect_refusals({{{"run", "M", "--shape", "1x8x8x3"}, model + ": node 0 (CONV_2D): …"}});
+    expect_refusals({{{"run", "M", "--shape", "1x8x8x3"}, model + ": node 0 (CONV_2D): …"},
+                     {{"run", "M", "--shape", "1x8x8x0"}, model + ": …"}});
 }
 
 TEST_F(CommandTest, AnOnnxNetworkHasOneContract) {
