@@ -318,7 +318,7 @@ private:
         const dim_t taps_per_line = plan_.taps / p.lines; // 0 if they are merged, but then no line is skipped
         const dim_t first_tap = lines.first * taps_per_line;
         const void *full[max_post_ops];
-        jit::dot_args args;
+        jit::dot_args args{};
         args.configured_tiles = jit::tile_registers_scope::configured();
         const std::int8_t *weights = part.weights + first_tap * tap_bytes();
         const std::int32_t *initial =

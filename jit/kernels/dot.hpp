@@ -74,12 +74,23 @@ struct row_tiling {
     std::int64_t line_stride = 0; ///< bytes between source lines, if there are several
 };
 
+/// What is loaded past the first-level cache, which keeps the other meanwhile.
+enum class streamed { nothing, rows, weights };
+
+/// How calls of products in tile registers go through memory.
+struct tile_order {
+    streamed streams = streamed::nothing;
+    bool keeps_sums = false; ///< of taps that are parts of one, see `dot_args::sums`; in tiles of one line
+    int own_lines_ahead = 0; ///< weights are fetched for the first-level cache so many cache lines ahead
+};
+
 /// Everything that decides the code.
 struct dot_spec {
     instruction_set isa;
     dot_products products = dot_products::codes;
     int rows = 1;
     row_tiling tiling;               ///< in tiles
+    tile_order order;                ///< the same
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
     std::int64_t row_stride = 0;     ///< bytes between source rows (`rows_together`)
@@ -95,6 +106,7 @@ struct dot_spec {
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
     bool overlaps_tiles = false;
     /// Cache lines of the weights of a later call that each step of 8 quads fetches ahead, from `dot_args::ahead` on.
+    /// In tile registers, of each vector in each step of a tile but the first one and a shorter last one.
     int lines_ahead = 0;
 };
 
@@ -116,6 +128,15 @@ struct dot_args {
     std::int64_t src_step, weights_step, initial_step, params_step, dst_step, row_sums_step;
     const void *ahead; ///< where fetching ahead begins, for the first tile; need not be readable
     std::int64_t ahead_step;
+    // Of tile registers:
+    /// Each time that so many tiles are done, the next one is reached by turns in place of steps, and fetching ahead
+    /// moves on by `ahead_step`; 0: never. Then tiles are those of all panels for some rows, before the rows below.
+    std::int64_t tiles_per_turn;
+    std::int64_t src_turn, weights_turn, initial_turn, params_turn, dst_turn, row_sums_turn;
+    /// Of `dot_spec::keeps_sums`: bytes between the rows of `initial`, if it holds sums and not one row for all, and
+    /// where sums are kept, tile behind tile, for a call with the next taps; null: they are finished.
+    std::int64_t initial_row_stride;
+    void *sums;
 };
 
 /// Quads of a step of the reduction, which hide the loop's overhead. A step moves on by 512 bytes in each stream of

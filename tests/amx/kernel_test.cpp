@@ -1,13 +1,14 @@
 // The kernel of tile registers by itself against sums in C++: every number of rows and column vectors, whole and
-// partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, calls of one tile
-// and of many, which lie below each other or are one of each group; tiles of several lines of an image, in registers of
-// their own or with the rows between them. What lies around the results stays as it was, and sources end at an unmapped
-// page.
+// partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, in one call or with
+// sums kept from call to call, calls of one tile and of many, which lie below each other, side by side or both; tiles of
+// several lines of an image, in registers of their own or with the rows between them. What lies around the results stays
+// as it was, and sources, weights and sums end at an unmapped page.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 
 #include "amx/emulator.hpp"
@@ -28,8 +29,10 @@ constexpr std::size_t margin = 256;
 struct kernel_call {
     jit::dot_spec spec;
     data_type dst_type = data_type::s32;
-    bool adds_dst = false, subtracts_row_sums = false, is_of_groups = false;
-    dim_t tiles = 1, first_tap = 0, taps = 1, src_step = 0, dst_step = 0;
+    bool adds_dst = false, subtracts_row_sums = false;
+    dim_t down = 1, across = 1; ///< tiles below each other and, with weights of their own, side by side
+    dim_t src_across = 0;       ///< bytes of the source from a tile to the one beside it
+    dim_t first_tap = 0, taps = 1;
     std::vector<std::int64_t> tap_offsets;
     std::vector<std::uint8_t> src, dst;
     std::vector<std::int8_t> weights;
@@ -39,8 +42,15 @@ struct kernel_call {
     dim_t columns() const { return (spec.vectors - 1) * columns_of_vector + spec.tail; }
     dim_t padded_columns() const { return dim_t{spec.vectors} * columns_of_vector; }
     dim_t block_bytes() const { return spec.taps * spec.quads * columns_of_vector * quad_bytes; }
-    dim_t group_of(dim_t tile) const { return is_of_groups ? tile : 0; }
-    dim_t first_row_sum(dim_t tile) const { return is_of_groups ? 0 : tile * spec.rows; }
+    dim_t tiles() const { return down * across; }
+    dim_t group_of(dim_t tile) const { return tile % across; }
+    dim_t first_row(dim_t tile) const { return tile / across * spec.rows; }
+    dim_t src_offset(dim_t tile) const {
+        return first_row(tile) * spec.row_stride + group_of(tile) * src_across;
+    }
+    dim_t dst_offset(dim_t tile) const {
+        return first_row(tile) * spec.dst_row_stride + group_of(tile) * padded_columns();
+    }
     dim_t row_offset(dim_t row) const {
         const dim_t length = spec.rows / spec.tiling.lines;
         return row / length * spec.tiling.line_stride + row % length * spec.row_stride;
@@ -96,8 +106,13 @@ private:
         c.dst_type = types[between(0, 2)];
         c.adds_dst = c.dst_type != data_type::s32 && !one_of(3);
         c.subtracts_row_sums = !one_of(4);
-        c.is_of_groups = !one_of(4);
-        c.tiles = between(1, 4);
+        c.down = one_of(4) ? between(1, 4) : 1;
+        c.across = one_of(2) ? 1 : between(2, 3);
+        c.src_across = one_of(3) ? 0 : between(1, 64);
+        s.order.streams = static_cast<jit::streamed>(between(0, 2));
+        s.order.keeps_sums = c.taps > 1 && s.tiling.lines == 1 && one_of(2);
+        s.order.own_lines_ahead = one_of(3) ? 0 : 32;
+        s.lines_ahead = one_of(3) ? 0 : between(1, 5);
     }
 
     int between(int low, int high) { return low + static_cast<int>(random_() % unsigned(high - low + 1)); }
@@ -105,17 +120,15 @@ private:
 
     void fill(kernel_call &c) {
         jit::dot_spec &s = c.spec;
-        const dim_t groups = c.group_of(c.tiles - 1) + 1;
-        s.dst_row_stride = (c.is_of_groups ? c.tiles * c.padded_columns() : c.columns()) + between(0, 20);
-        c.dst_step = c.is_of_groups ? c.padded_columns() : s.rows * s.dst_row_stride;
-        c.src_step = c.is_of_groups ? between(0, 64) : s.rows * s.row_stride;
+        const dim_t groups = c.across;
+        s.dst_row_stride = (groups - 1) * c.padded_columns() + c.columns() + between(0, 20);
         constexpr int most_tap_offset = 200;
         for (dim_t t = 0; t < s.taps; t++)
             c.tap_offsets.push_back(s.taps == 1 ? 0 : between(0, most_tap_offset));
         const bool are_codes = c.dst_type != data_type::s32; // whose sums should not all saturate
         const auto offsets = c.tap_offsets.begin() + c.first_tap;
         const dim_t reach = *std::max_element(offsets, offsets + c.taps); // nothing behind it is read
-        c.src.resize(static_cast<std::size_t>((c.tiles - 1) * c.src_step + c.row_offset(s.rows - 1) + reach +
+        c.src.resize(static_cast<std::size_t>(c.src_offset(c.tiles() - 1) + c.row_offset(s.rows - 1) + reach +
                                               s.quads * quad_bytes));
         for (auto &x : c.src)
             x = static_cast<std::uint8_t>(one_of(4) ? between(0, 255) : 255 * between(0, 1));
@@ -129,12 +142,11 @@ private:
         c.zero_points.resize(c.initial.size());
         for (auto &x : c.zero_points)
             x = c.subtracts_row_sums ? between(-3, 3) : 0;
-        c.row_sums.resize(static_cast<std::size_t>(c.tiles * s.rows));
+        c.row_sums.resize(static_cast<std::size_t>(c.down * s.rows));
         for (auto &x : c.row_sums)
             x = between(-9, 9);
         c.dst.resize(2 * margin +
-                     static_cast<std::size_t>(((c.tiles - 1) * c.dst_step + s.rows * s.dst_row_stride) *
-                                              c.element_bytes()));
+                     static_cast<std::size_t>(c.down * s.rows * s.dst_row_stride * c.element_bytes()));
         for (auto &x : c.dst)
             x = static_cast<std::uint8_t>(between(0, 255));
     }
@@ -150,7 +162,7 @@ std::int64_t sum_of(const kernel_call &c, dim_t tile, dim_t row, dim_t column) {
     for (dim_t tap = c.first_tap; tap < c.first_tap + c.taps; tap++)
         for (dim_t k = 0; k < s.quads * quad_bytes; k++) {
             const std::uint8_t code =
-                at(c.src, tile * c.src_step + c.row_offset(row) + at(c.tap_offsets, tap) + k);
+                at(c.src, c.src_offset(tile) + c.row_offset(row) + at(c.tap_offsets, tap) + k);
             const dim_t block = group * s.vectors + column / columns_of_vector;
             const dim_t quad = tap * s.quads + k / quad_bytes;
             const std::int8_t weight = at(
@@ -158,15 +170,15 @@ std::int64_t sum_of(const kernel_call &c, dim_t tile, dim_t row, dim_t column) {
                                (quad * columns_of_vector + column % columns_of_vector) * quad_bytes + k % 4);
             sum += (c.has_signed_src() ? static_cast<std::int8_t>(code) : code) * weight;
         }
-    return sum - at(c.row_sums, c.first_row_sum(tile) + row) * at(c.zero_points, parameter);
+    return sum - at(c.row_sums, c.first_row(tile) + row) * at(c.zero_points, parameter);
 }
 
 std::vector<std::uint8_t> expected(const kernel_call &c) {
     std::vector<std::uint8_t> dst = c.dst;
-    for (dim_t tile = 0; tile < c.tiles; tile++)
+    for (dim_t tile = 0; tile < c.tiles(); tile++)
         for (dim_t row = 0; row < c.spec.rows; row++)
             for (dim_t column = 0; column < c.columns(); column++) {
-                const dim_t element = tile * c.dst_step + row * c.spec.dst_row_stride + column;
+                const dim_t element = c.dst_offset(tile) + row * c.spec.dst_row_stride + column;
                 std::uint8_t *at = &dst[margin + static_cast<std::size_t>(element * c.element_bytes())];
                 const auto sum = static_cast<std::int32_t>(sum_of(c, tile, row, column));
                 const bool is_signed = c.dst_type == data_type::s8;
@@ -197,30 +209,59 @@ std::vector<std::uint8_t> got(kernel_call c) {
     jit::dot_args args{};
     const jit::tile_registers_scope scope;
     args.configured_tiles = jit::tile_registers_scope::configured();
-    const test::guarded_memory src(
-        memory::desc({static_cast<dim_t>(c.src.size())}, data_type::u8, format_tag::a),
-        engine(engine::kind::cpu, 0));
-    std::memcpy(src.bytes(), c.src.data(), c.src.size());
-    args.src = src.bytes();
-    args.weights = c.weights.data() + c.first_tap * s.quads * columns_of_vector * quad_bytes;
-    args.initial = c.initial.data();
+    const auto guarded = [](const auto &from) {
+        const auto bytes = from.size() * sizeof(from[0]);
+        auto memory = std::make_unique<test::guarded_memory>(
+            memory::desc({static_cast<dim_t>(bytes)}, data_type::u8, format_tag::a),
+            engine(engine::kind::cpu, 0));
+        std::memcpy(memory->bytes(), from.data(), bytes);
+        return memory;
+    };
+    const auto src = guarded(c.src), weights = guarded(c.weights);
+    const auto sums = guarded(
+        std::vector<std::int32_t>(static_cast<std::size_t>(c.tiles() * s.rows * c.padded_columns()), -1));
     args.params = params.data();
-    args.dst = c.dst.data() + margin;
     args.full = full;
     args.row_sums = c.row_sums.data();
-    args.tap_offsets = c.tap_offsets.data() + c.first_tap;
-    args.taps = c.taps;
-    args.tiles = c.tiles;
-    args.src_step = c.src_step;
-    args.dst_step = c.dst_step;
-    if (c.is_of_groups) {
-        args.weights_step = s.vectors * c.block_bytes();
-        args.initial_step = c.padded_columns() * static_cast<dim_t>(sizeof c.initial[0]);
-        args.params_step = params_bytes;
-    } else {
-        args.row_sums_step = s.rows * static_cast<dim_t>(sizeof c.row_sums[0]);
+    const auto set = [&](std::int64_t jit::dot_args::*step, std::int64_t jit::dot_args::*turn, dim_t across,
+                         dim_t down) {
+        args.*step = c.across > 1 ? across : down;
+        args.*turn = down - (c.across - 1) * across;
+    };
+    const auto set_all = [&](dim_t initial_across, dim_t initial_down) {
+        using a = jit::dot_args;
+        const dim_t rows_down = static_cast<dim_t>(sizeof c.row_sums[0]) * s.rows;
+        set(&a::src_step, &a::src_turn, c.src_across, s.rows * s.row_stride);
+        set(&a::weights_step, &a::weights_turn, s.vectors * c.block_bytes(), 0);
+        set(&a::initial_step, &a::initial_turn, initial_across, initial_down);
+        set(&a::params_step, &a::params_turn, params_bytes, 0);
+        set(&a::dst_step, &a::dst_turn, c.padded_columns(), s.rows * s.dst_row_stride);
+        set(&a::row_sums_step, &a::row_sums_turn, 0, rows_down);
+        args.tiles_per_turn = c.across > 1 && c.down > 1 ? c.across : 0;
+    };
+    const auto code = jit::amx_dot_code(s, plan);
+    for (dim_t tap = 0, count = 0; tap < c.taps; tap += count) {
+        count = s.order.keeps_sums ? 1 + (c.taps - tap - 1) / 2 : c.taps;
+        args.src = src->bytes();
+        args.weights = reinterpret_cast<const std::int8_t *>(weights->bytes()) +
+                       (c.first_tap + tap) * s.quads * columns_of_vector * quad_bytes;
+        args.dst = c.dst.data() + margin;
+        args.tap_offsets = c.tap_offsets.data() + c.first_tap + tap;
+        args.taps = count;
+        args.tiles = c.tiles();
+        args.ahead_step = 64;
+        const dim_t sum_row = c.padded_columns() * static_cast<dim_t>(sizeof c.initial[0]);
+        if (tap == 0) {
+            args.initial = c.initial.data();
+            set_all(sum_row, 0);
+        } else { // sums of the call before, tile behind tile
+            args.initial = reinterpret_cast<const std::int32_t *>(sums->bytes());
+            args.initial_row_stride = sum_row;
+            set_all(s.rows * sum_row, s.rows * sum_row * c.across);
+        }
+        args.sums = tap + count < c.taps ? sums->bytes() : nullptr;
+        code->function()(&args);
     }
-    jit::amx_dot_code(s, plan)->function()(&args);
     return c.dst;
 }
 
@@ -234,7 +275,8 @@ TEST(amx_kernel, gives_the_sums_of_all_tiles) {
                 const kernel_call c = draw.call(rows, vectors);
                 ASSERT_EQ(got(c), expected(c))
                     << rows << " x " << vectors << ", tail " << c.spec.tail << ", " << c.taps << " of "
-                    << c.spec.taps << " taps of " << c.spec.quads << " quads, " << c.tiles << " tiles";
+                    << c.spec.taps << " taps of " << c.spec.quads << " quads, " << c.down << " x " << c.across
+                    << " tiles";
             }
 }
 
@@ -251,7 +293,7 @@ TEST(amx_kernel, gives_the_sums_of_tiles_of_several_lines) {
                 ASSERT_EQ(got(c), expected(c))
                     << lines << " lines of " << length << " rows x " << vectors << ", " << together
                     << " in a register, tail " << c.spec.tail << ", " << c.taps << " of " << c.spec.taps
-                    << " taps of " << c.spec.quads << " quads, " << c.tiles << " tiles";
+                    << " taps of " << c.spec.quads << " quads, " << c.down << " x " << c.across << " tiles";
             }
 }
 
