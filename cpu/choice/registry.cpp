@@ -180,6 +180,7 @@ families<layer_normalization_problem> families_of(const layer_normalization_prob
 families<reduction_problem> families_of(const reduction_problem &) {
     return {{"lanes", code::plain, lanes::plan}, reference<reduction_problem>()};
 }
+families<rnn_problem> families_of(const rnn_problem &) { return {reference<rnn_problem>()}; }
 families<sum_problem> families_of(const sum_problem &) {
     return {in_one_order<sum_problem, stream::plan>("jit:stream"), reference<sum_problem>()};
 }
@@ -274,5 +275,6 @@ template selection<eltwise_problem> select(const eltwise_problem &);
 template selection<batch_normalization_problem> select(const batch_normalization_problem &);
 template selection<layer_normalization_problem> select(const layer_normalization_problem &);
 template selection<reduction_problem> select(const reduction_problem &);
+template selection<rnn_problem> select(const rnn_problem &);
 
 } // namespace octet::impl

@@ -10,6 +10,7 @@
 #include "common/concat_problem.hpp"
 #include "common/dynamic_matmul_problem.hpp"
 #include "common/layout/plain.hpp"
+#include "common/rnn_problem.hpp"
 #include "common/text.hpp"
 #include "cpu/implementation.hpp"
 #include "cpu/ref/ref.hpp"
@@ -54,6 +55,9 @@ inline candidate with_out_of_range_zero_points(const concat_problem &, const can
     return generated;
 }
 inline candidate with_out_of_range_zero_points(const packing_problem &, const candidate &generated) {
+    return generated;
+}
+inline candidate with_out_of_range_zero_points(const rnn_problem &, const candidate &generated) {
     return generated;
 }
 ///@}

@@ -24,6 +24,7 @@ struct eltwise_problem;
 struct batch_normalization_problem;
 struct layer_normalization_problem;
 struct reduction_problem;
+struct rnn_problem;
 
 } // namespace octet::impl
 
@@ -44,6 +45,7 @@ std::shared_ptr<const kernel> create(const eltwise_problem &p);
 std::shared_ptr<const kernel> create(const batch_normalization_problem &p);
 std::shared_ptr<const kernel> create(const layer_normalization_problem &p);
 std::shared_ptr<const kernel> create(const reduction_problem &p);
+std::shared_ptr<const kernel> create(const rnn_problem &p);
 
 /// A reference kernel is a function of problem and arguments.
 template <typename Problem> class reference_kernel : public kernel {

@@ -28,6 +28,7 @@ enum class packed_kind {
     deconvolution,
     grouped_deconvolution,
     matmul_with_scales, ///< the scales and zero points of groups lie beside the codes
+    recurrent,          ///< {L, D, I, G, O}: a product for each layer and direction
 };
 
 /// The name of an enumerator, as for those of octet/types.hpp.
@@ -69,6 +70,7 @@ struct memory_desc {
     patch_order packed_patches; ///< depthwise weights
     /// Deconvolution: taps with equal index % step are stored together. With scales: 2, not 1, if zero points
     /// of the weights are stored, if sums of weights are; the third is 1.
+    /// Recurrent: the first is the number of gates in the first product, the others are in a second one.
     dim_t packed_steps[3] = {1, 1, 1};
 };
 

@@ -27,6 +27,7 @@
 #include "octet/reorder.hpp"
 #include "octet/requantization.hpp"
 #include "octet/resampling.hpp"
+#include "octet/rnn.hpp"
 #include "octet/settings.hpp"
 #include "octet/softmax.hpp"
 #include "octet/source_quantization.hpp"

@@ -256,6 +256,18 @@ public:
     /// is applied as it is) and SOFTMAX.
     void set_input_multiplier(int arg, const fixed_point_multiplier &multiplier);
 
+    /// Quantization of recurrent networks (octet/rnn.hpp), and of reorders that prepare their tensors. States:
+    /// code = real * scale + shift. Weights: code = real * scale; mask 0, or of the two last dimensions of
+    /// {L, D, I, G, O} (24), of projections the last one of {L, D, I, O} (8). Scales are positive and finite.
+    ///@{
+    void set_rnn_data_qparams(float scale, float shift);
+    void get_rnn_data_qparams(float &scale, float &shift) const;
+    void set_rnn_weights_qparams(int mask, const std::vector<float> &scales);
+    void get_rnn_weights_qparams(int &mask, std::vector<float> &scales) const;
+    void set_rnn_weights_projection_qparams(int mask, const std::vector<float> &scales);
+    void get_rnn_weights_projection_qparams(int &mask, std::vector<float> &scales) const;
+    ///@}
+
     /// The chain behind the requantization, copied.
     ///@{
     void set_post_ops(const octet::post_ops &ops) { post_ops_ = ops; }
@@ -273,6 +285,9 @@ public:
     const masked_values<double> &real_scales() const { return real_scales_; }
     bool real_scales_are_f32() const { return real_scales_are_f32_; }
     const std::map<int, fixed_point_multiplier> &input_multipliers() const { return input_multipliers_; }
+    const std::vector<float> &rnn_data() const { return rnn_data_; } ///< scale and shift, or nothing
+    const masked_values<float> &rnn_weights_scales() const { return rnn_weights_scales_; }
+    const masked_values<float> &rnn_projection_scales() const { return rnn_projection_scales_; }
     ///@}
 
 private:
@@ -289,6 +304,8 @@ private:
     std::map<int, fixed_point_multiplier> input_multipliers_;
     std::optional<source_quantization> source_;
     std::optional<combination> combination_;
+    std::vector<float> rnn_data_;
+    masked_values<float> rnn_weights_scales_, rnn_projection_scales_;
     octet::post_ops post_ops_;
 };
 

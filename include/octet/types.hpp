@@ -130,6 +130,14 @@ enum class format_tag {
     godhwi = abdefc,
     giodhw = acbdef,
     dhwigo = defcab,
+    tnc = abc,
+    ntc = bac,
+    ldnc = abcd,
+    ldigo = abcde,
+    ldgoi = abdec,
+    ldio = abcd,
+    ldoi = abdc,
+    ldgo = abcd,
 };
 
 /// Octet has no backward pass: forward_training computes what forward_inference does.
@@ -163,7 +171,8 @@ enum class primitive_kind {
     resampling,
     batch_normalization,
     layer_normalization,
-    reduction
+    reduction,
+    rnn
 };
 
 /// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.
@@ -237,7 +246,23 @@ enum class algorithm {
     reduction_norm_lp_sum,
     reduction_norm_lp_power_p_max,
     reduction_norm_lp_power_p_sum,
+    vanilla_rnn,
+    vanilla_lstm,
+    vanilla_gru,
+    lbr_gru,
 };
+
+/// The order in which a recurrent network takes its steps, and what becomes of two directions' results.
+enum class rnn_direction {
+    unidirectional_left2right,
+    unidirectional_right2left,
+    bidirectional_concat, ///< left to right, then right to left, along the channels
+    bidirectional_sum,
+    unidirectional = unidirectional_left2right
+};
+
+/// oneDNN has no flags of recurrent networks, but a parameter for them.
+enum class rnn_flags : unsigned { undef = 0 };
 
 /// The set of a normalization's further operands and steps; values are oneDNN 2.x's.
 enum class normalization_flags : unsigned {
@@ -280,6 +305,7 @@ OCTET_API const char *to_string(padding_kind padding);
 OCTET_API const char *to_string(primitive_kind kind);
 OCTET_API const char *to_string(algorithm alg);
 OCTET_API const char *to_string(resampling_coordinates coordinates);
+OCTET_API const char *to_string(rnn_direction direction);
 OCTET_API const char *to_string(scratchpad_mode mode);
 ///@}
 
@@ -317,13 +343,29 @@ inline bool is_runtime_value(float value) {
 #define OCTET_ARG_SRC_0 1
 #define OCTET_ARG_SRC OCTET_ARG_SRC_0
 #define OCTET_ARG_FROM OCTET_ARG_SRC_0
+#define OCTET_ARG_SRC_LAYER OCTET_ARG_SRC_0
 #define OCTET_ARG_SRC_1 2
+#define OCTET_ARG_SRC_ITER OCTET_ARG_SRC_1
+#define OCTET_ARG_SRC_2 3
+#define OCTET_ARG_SRC_ITER_C OCTET_ARG_SRC_2
 #define OCTET_ARG_DST_0 17
 #define OCTET_ARG_DST OCTET_ARG_DST_0
 #define OCTET_ARG_TO OCTET_ARG_DST_0
+#define OCTET_ARG_DST_LAYER OCTET_ARG_DST_0
+#define OCTET_ARG_DST_1 18
+#define OCTET_ARG_DST_ITER OCTET_ARG_DST_1
+#define OCTET_ARG_DST_2 19
+#define OCTET_ARG_DST_ITER_C OCTET_ARG_DST_2
 #define OCTET_ARG_WEIGHTS_0 33
 #define OCTET_ARG_WEIGHTS OCTET_ARG_WEIGHTS_0
 #define OCTET_ARG_SCALE_SHIFT OCTET_ARG_WEIGHTS_0
+#define OCTET_ARG_WEIGHTS_LAYER OCTET_ARG_WEIGHTS_0
+#define OCTET_ARG_WEIGHTS_1 34
+#define OCTET_ARG_WEIGHTS_ITER OCTET_ARG_WEIGHTS_1
+#define OCTET_ARG_WEIGHTS_2 35
+#define OCTET_ARG_WEIGHTS_PEEPHOLE OCTET_ARG_WEIGHTS_2
+#define OCTET_ARG_WEIGHTS_3 36
+#define OCTET_ARG_WEIGHTS_PROJECTION OCTET_ARG_WEIGHTS_3
 #define OCTET_ARG_BIAS 41
 #define OCTET_ARG_MEAN 49
 #define OCTET_ARG_VARIANCE 50

@@ -143,13 +143,22 @@ template <typename V> void describe(V &v, const dnnl_reduction_desc_t &d) {
     v.parameters(d.alg_kind, d.p, d.eps);
 }
 template <typename V> void describe(V &v, const dnnl_rnn_desc_t &d) {
-    v.add_unnamed(d.src_layer_desc, d.src_iter_desc, d.src_iter_c_desc, d.weights_layer_desc,
-                  d.weights_iter_desc, d.bias_desc, d.dst_layer_desc, d.dst_iter_desc, d.dst_iter_c_desc,
-                  d.weights_peephole_desc, d.weights_projection_desc);
+    v.add(DNNL_ARG_SRC_LAYER, d.src_layer_desc);
+    v.add(DNNL_ARG_SRC_ITER, d.src_iter_desc);
+    v.add(DNNL_ARG_SRC_ITER_C, d.src_iter_c_desc);
+    v.add(DNNL_ARG_WEIGHTS_LAYER, d.weights_layer_desc);
+    v.add(DNNL_ARG_WEIGHTS_ITER, d.weights_iter_desc);
+    v.add(DNNL_ARG_WEIGHTS_PEEPHOLE, d.weights_peephole_desc);
+    v.add(DNNL_ARG_WEIGHTS_PROJECTION, d.weights_projection_desc);
+    v.add(DNNL_ARG_BIAS, d.bias_desc);
+    v.add(DNNL_ARG_DST_LAYER, d.dst_layer_desc);
+    v.add(DNNL_ARG_DST_ITER, d.dst_iter_desc);
+    v.add(DNNL_ARG_DST_ITER_C, d.dst_iter_c_desc);
     v.add_unnamed(d.diff_src_layer_desc, d.diff_src_iter_desc, d.diff_src_iter_c_desc,
                   d.diff_weights_layer_desc, d.diff_weights_iter_desc, d.diff_bias_desc,
                   d.diff_dst_layer_desc, d.diff_dst_iter_desc, d.diff_dst_iter_c_desc,
                   d.diff_weights_peephole_desc, d.diff_weights_projection_desc);
+    v.parameters(d.prop_kind, d.cell_kind, d.direction, d.activation_kind, d.alpha, d.beta);
 }
 
 // Kinds that have a descriptor, each with the type that it has.

@@ -103,6 +103,28 @@ primitive_desc sum_of(const request &r, const primitive_attr &attr) {
     return r.dst ? pd(desc_of(*r.dst, "dst"), scales, srcs, cpu(), attr) : pd(scales, srcs, cpu(), attr);
 }
 
+primitive_desc rnn_of(const dnnl_rnn_desc_t &d, const primitive_attr &attr) {
+    const rnn_desc described{prop_of(d.prop_kind),
+                             algorithm_of(d.cell_kind),
+                             static_cast<rnn_direction>(d.direction), // the numbers are the same
+                             desc_of(d.src_layer_desc, "src_layer"),
+                             desc_of(d.src_iter_desc, "src_iter"),
+                             desc_of(d.src_iter_c_desc, "src_iter_c"),
+                             desc_of(d.weights_layer_desc, "weights_layer"),
+                             desc_of(d.weights_iter_desc, "weights_iter"),
+                             desc_of(d.weights_peephole_desc, "weights_peephole"),
+                             desc_of(d.weights_projection_desc, "weights_projection"),
+                             desc_of(d.bias_desc, "bias"),
+                             desc_of(d.dst_layer_desc, "dst_layer"),
+                             desc_of(d.dst_iter_desc, "dst_iter"),
+                             desc_of(d.dst_iter_c_desc, "dst_iter_c"),
+                             d.cell_kind == dnnl_vanilla_rnn ? algorithm_of(d.activation_kind)
+                                                             : algorithm::undef,
+                             d.alpha,
+                             d.beta};
+    return primitive_desc_of<rnn_desc>(described, attr, cpu());
+}
+
 } // namespace
 
 bool has_factors_of_sizes(const dnnl_resampling_desc_t &d) {
@@ -184,6 +206,8 @@ primitive_desc translate(const request &r, const primitive_attr &attr) {
                                                   flags_of(d.flags)},
                                                  attr);
     }
+    case dnnl_rnn:
+        return rnn_of(as<dnnl_rnn_desc_t>(r), attr);
     case dnnl_reorder:
         return reorder_of(r, attr);
     case dnnl_concat:

@@ -63,6 +63,9 @@ key_builder &key_builder::add(const primitive_attr &attr) {
     if (const std::optional<combination> order = attr.get_combination())
         add(*order);
     add(attr.get_source_quantization().has_value()).add(attr.get_combination().has_value());
+    for (const float value : attr.rnn_data())
+        add(value);
+    add(attr.rnn_data().size()).add(attr.rnn_weights_scales()).add(attr.rnn_projection_scales());
     for (const post_op_entry &entry : attr.get_post_ops().entries()) {
         add(entry.index());
         std::visit(post_op_key{*this}, entry);

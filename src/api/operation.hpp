@@ -39,6 +39,16 @@ OCTET_MEMBER(weights, OCTET_ARG_WEIGHTS)
 OCTET_MEMBER(bias, OCTET_ARG_BIAS)
 OCTET_MEMBER(dst, OCTET_ARG_DST)
 OCTET_MEMBER(stats, OCTET_ARG_MEAN) // variance has the same
+OCTET_MEMBER(src_layer, OCTET_ARG_SRC_LAYER)
+OCTET_MEMBER(src_iter, OCTET_ARG_SRC_ITER)
+OCTET_MEMBER(src_iter_c, OCTET_ARG_SRC_ITER_C)
+OCTET_MEMBER(weights_layer, OCTET_ARG_WEIGHTS_LAYER)
+OCTET_MEMBER(weights_iter, OCTET_ARG_WEIGHTS_ITER)
+OCTET_MEMBER(weights_peephole, OCTET_ARG_WEIGHTS_PEEPHOLE)
+OCTET_MEMBER(weights_projection, OCTET_ARG_WEIGHTS_PROJECTION)
+OCTET_MEMBER(dst_layer, OCTET_ARG_DST_LAYER)
+OCTET_MEMBER(dst_iter, OCTET_ARG_DST_ITER)
+OCTET_MEMBER(dst_iter_c, OCTET_ARG_DST_ITER_C)
 #undef OCTET_MEMBER
 template <typename D, typename F> auto srcs(D &d, const F &f, int) -> decltype(d.srcs, void()) {
     int arg = OCTET_ARG_MULTIPLE_SRC;
@@ -64,6 +74,16 @@ template <typename Description, typename F> void for_each_tensor(Description &d,
     members::bias(d, f, 0);
     members::dst(d, f, 0);
     members::stats(d, f, 0);
+    members::src_layer(d, f, 0);
+    members::src_iter(d, f, 0);
+    members::src_iter_c(d, f, 0);
+    members::weights_layer(d, f, 0);
+    members::weights_iter(d, f, 0);
+    members::weights_peephole(d, f, 0);
+    members::weights_projection(d, f, 0);
+    members::dst_layer(d, f, 0);
+    members::dst_iter(d, f, 0);
+    members::dst_iter_c(d, f, 0);
 }
 
 // ---- parameters
@@ -81,6 +101,7 @@ void read_parameter(const char *name, const std::string &given, float &value);
 void read_parameter(const char *name, const std::string &given, int &value);
 void read_parameter(const char *name, const std::string &given, algorithm &value);
 void read_parameter(const char *name, const std::string &given, resampling_coordinates &value);
+void read_parameter(const char *name, const std::string &given, rnn_direction &value);
 void read_parameter(const char *name, const std::string &given, prop_kind &value);
 void read_parameter(const char *name, const std::string &given, normalization_flags &value);
 ///@}
@@ -210,6 +231,8 @@ enum operation_trait : unsigned {
     ties_sizes = 4,           ///< by windows or weights: all but the batch must be known
     in_place = 8,             ///< dst may be any input with the same elements
     in_place_of_src = 16,     ///< dst may be src
+    has_optional_states = 32, ///< its tensors but src, weights, weights1 and dst may be absent
+    takes_rnn_qparams = 64,   ///< quantization of recurrent networks
 };
 
 /// The facts about an operation that its front does not compute.
@@ -238,7 +261,7 @@ const std::vector<const described_operation *> &all_operations();
 const described_operation &operation_named(const std::string &name);
 
 /// A tensor of the text; throws where the operation needs it and it is not there.
-memory::desc described_tensor(const problem_tokens &tokens, const char *operation, int arg);
+memory::desc described_tensor(const problem_tokens &tokens, const operation_facts &facts, int arg);
 std::size_t described_sources(const problem_tokens &tokens);
 
 } // namespace octet::impl

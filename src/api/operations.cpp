@@ -23,7 +23,8 @@ namespace impl {
     ROW(prelu)                                                                                               \
     ROW(batch_normalization)                                                                                 \
     ROW(layer_normalization)                                                                                 \
-    ROW(reduction)
+    ROW(reduction)                                                                                           \
+    ROW(rnn)
 
 #define OCTET_DECLARE(NAME) const described_operation &NAME##_operation();
 OCTET_OPERATIONS(OCTET_DECLARE)

@@ -400,5 +400,42 @@ void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier 
     input_multipliers_[arg] = multiplier;
 }
 
+void primitive_attr::set_rnn_data_qparams(float scale, float shift) {
+    if (!(scale > 0) || !std::isfinite(scale))
+        throw_invalid("set_rnn_data_qparams: scale is ", scale, ", allowed: positive and finite");
+    if (!std::isfinite(shift))
+        throw_invalid("set_rnn_data_qparams: shift is ", shift, ", allowed: finite");
+    rnn_data_ = {scale, shift};
+}
+void primitive_attr::get_rnn_data_qparams(float &scale, float &shift) const {
+    scale = rnn_data_.empty() ? 1.f : rnn_data_[0];
+    shift = rnn_data_.empty() ? 0.f : rnn_data_[1];
+}
+
+namespace {
+
+masked_values<float> checked_rnn_scales(const char *call, int mask, const std::vector<float> &scales) {
+    check_not_empty(call, mask, scales);
+    for (std::size_t i = 0; i < scales.size(); i++)
+        if (!(scales[i] > 0) || !std::isfinite(scales[i]))
+            throw_invalid(call, ": scale ", i, " is ", scales[i], ", allowed: positive and finite");
+    return {mask, scales, false};
+}
+
+} // namespace
+
+void primitive_attr::set_rnn_weights_qparams(int mask, const std::vector<float> &scales) {
+    rnn_weights_scales_ = checked_rnn_scales("set_rnn_weights_qparams", mask, scales);
+}
+void primitive_attr::get_rnn_weights_qparams(int &mask, std::vector<float> &scales) const {
+    report(rnn_weights_scales_, runtime_f32_value(), 1.f, mask, scales);
+}
+void primitive_attr::set_rnn_weights_projection_qparams(int mask, const std::vector<float> &scales) {
+    rnn_projection_scales_ = checked_rnn_scales("set_rnn_weights_projection_qparams", mask, scales);
+}
+void primitive_attr::get_rnn_weights_projection_qparams(int &mask, std::vector<float> &scales) const {
+    report(rnn_projection_scales_, runtime_f32_value(), 1.f, mask, scales);
+}
+
 } // namespace v0
 } // namespace octet

@@ -46,11 +46,13 @@ std::string problem_text(const primitive_description &data) {
     };
     add_tensor(OCTET_ARG_SRC);
     add_tensor(OCTET_ARG_SRC_1);
+    add_tensor(OCTET_ARG_SRC_2);
     for (int arg = OCTET_ARG_MULTIPLE_SRC; data.args.count(arg); arg++)
         add_tensor(arg);
     if (!row.has(flags_tell_operands))
         add_tensor(OCTET_ARG_WEIGHTS);
-    for (const int arg : {OCTET_ARG_BIAS, OCTET_ARG_DST})
+    for (const int arg : {OCTET_ARG_WEIGHTS_1, OCTET_ARG_WEIGHTS_2, OCTET_ARG_WEIGHTS_3, OCTET_ARG_BIAS,
+                          OCTET_ARG_DST, OCTET_ARG_DST_1, OCTET_ARG_DST_2})
         add_tensor(arg);
     for (const std::string &part : {data.parameters, attribute_text(data.attr)})
         s += part.empty() ? "" : " " + part;
@@ -59,14 +61,18 @@ std::string problem_text(const primitive_description &data) {
 
 // ---- tensors and parameters from a text
 
-memory::desc described_tensor(const problem_tokens &tokens, const char *operation, int arg) {
+memory::desc described_tensor(const problem_tokens &tokens, const operation_facts &facts, int arg) {
     if (arg == OCTET_ARG_MEAN) // flags tell of statistics
         return {};
     const auto found = tokens.tensors.find(arg);
     if (found != tokens.tensors.end())
         return found->second;
-    if (arg != OCTET_ARG_BIAS)
-        throw_invalid("problem: ", operation, " needs ", argument_name(arg), ":type:dims:layout");
+    const bool is_required = (facts.traits & has_optional_states) != 0
+                                 ? arg == OCTET_ARG_SRC || arg == OCTET_ARG_WEIGHTS ||
+                                       arg == OCTET_ARG_WEIGHTS_1 || arg == OCTET_ARG_DST
+                                 : arg != OCTET_ARG_BIAS;
+    if (is_required)
+        throw_invalid("problem: ", facts.name, " needs ", argument_name(arg), ":type:dims:layout");
     return {};
 }
 
@@ -92,6 +98,9 @@ void read_parameter(const char *name, const std::string &given, algorithm &value
     read_name(name, given, value);
 }
 void read_parameter(const char *name, const std::string &given, resampling_coordinates &value) {
+    read_name(name, given, value);
+}
+void read_parameter(const char *name, const std::string &given, rnn_direction &value) {
     read_name(name, given, value);
 }
 
@@ -170,7 +179,8 @@ primitive_desc_ptr read_problem(const std::string &problem, const engine &e, boo
         const std::size_t colon = words[i].find(':');
         const std::string key = words[i].substr(0, colon);
         const std::string value = colon == std::string::npos ? "" : words[i].substr(colon + 1);
-        const bool is_tensor = key.rfind("src", 0) == 0 || key == "weights" || key == "bias" || key == "dst";
+        const bool is_tensor = key.rfind("src", 0) == 0 || key.rfind("weights", 0) == 0 || key == "bias" ||
+                               key.rfind("dst", 0) == 0;
         if (is_tensor) {
             tensors[argument_of(key, row.has(has_numbered_sources))] = tensor_from_text(value);
         } else if (has_parameter(row, key)) {

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/reorder.hpp"
 
+#include <cmath>
+
 #include "api/dynamic_matmul.hpp"
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
@@ -58,11 +60,44 @@ struct description {
     engine dst_engine;
 };
 
+/// A tensor of a recurrent network from f32: states with output scale and zero point, weights with scales, in
+/// the same f32 operations and order.
+primitive_attr without_rnn_parameters(const primitive_attr &given, const memory_desc &src,
+                                      const memory_desc &dst) {
+    const bool has_data = !given.rnn_data().empty(), has_weights = given.rnn_weights_scales().is_set(),
+               has_projection = given.rnn_projection_scales().is_set();
+    if (!has_data && !has_weights && !has_projection)
+        return given;
+    if (src.data_type != data_type::f32)
+        throw_unimplemented(operation, ": quantization of recurrent networks from ",
+                            memory::desc(src).to_string(), ", implemented: from f32");
+    primitive_attr attr;
+    attr.set_scratchpad_mode(given.get_scratchpad_mode());
+    const bool is_weights =
+        dst.ndims == 5 || (dst.ndims == 4 && has_projection && dst.data_type == data_type::s8);
+    if (is_weights) {
+        const masked_values<float> &scales =
+            dst.ndims == 5 ? given.rnn_weights_scales() : given.rnn_projection_scales();
+        if (scales.is_set())
+            attr.set_output_scales(scales.mask, scales.values);
+        return attr;
+    }
+    if (has_data) {
+        const float shift = given.rnn_data()[1];
+        if (shift != std::nearbyint(shift))
+            throw_unimplemented(operation, ": set_rnn_data_qparams with shift ", shift,
+                                ", implemented: whole numbers");
+        attr.set_output_scales(0, {given.rnn_data()[0]});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {static_cast<std::int32_t>(shift)});
+    }
+    return attr;
+}
+
 primitive_desc_ptr make(const description &d, const request &given) {
     request r = given;
     r.is_of_dynamic_source = is_packed_with_scales(d.dst.data);
-    const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
+        const primitive_attr attr = without_rnn_parameters(r.attr, d.src.data, d.dst.data);
         if (!d.dst_engine)
             throw_invalid(operation, ": engine of dst is a null handle");
         reorder_problem p;
@@ -111,7 +146,7 @@ const described_operation &reorder_operation() {
         described({operation,
                    {{"reorder", "reorder src:f32:1x64x14x14:abcd dst:u8:1x64x14x14:acdb"}},
                    tensor_roles::letters,
-                   in_place},
+                   in_place | takes_rnn_qparams},
                   description{{}, {}, engine(engine::kind::cpu, 0)}, no_parameters, make);
     return row;
 }

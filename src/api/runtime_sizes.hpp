@@ -71,11 +71,11 @@ described_operation described(const operation_facts &facts, Description blank, c
                               primitive_desc_ptr (*front)(const Description &, const request &)) {
     described_operation row{facts, {}, {}};
     parameters(blank, parameter_names(row.parameters));
-    row.read = [name = row.name, blank = std::move(blank), parameters, front](const problem_tokens &tokens,
-                                                                              const request &r) {
+    row.read = [facts, blank = std::move(blank), parameters, front](const problem_tokens &tokens,
+                                                                    const request &r) {
         Description d = blank;
         members::set_source_count(d, described_sources(tokens), 0);
-        for_each_tensor(d, [&](int arg, memory::desc &md) { md = described_tensor(tokens, name, arg); });
+        for_each_tensor(d, [&](int arg, memory::desc &md) { md = described_tensor(tokens, facts, arg); });
         parameters(d, parameter_reader(tokens));
         return make_at_any_size(d, r, front);
     };

@@ -92,7 +92,8 @@ const char *to_string(primitive_kind kind) {
                                             "resampling",
                                             "batch_normalization",
                                             "layer_normalization",
-                                            "reduction"};
+                                            "reduction",
+                                            "rnn"};
     return name_in(names, kind);
 }
 
@@ -174,7 +175,11 @@ const char *to_string(algorithm alg) {
                                             "reduction_norm_lp_max",
                                             "reduction_norm_lp_sum",
                                             "reduction_norm_lp_power_p_max",
-                                            "reduction_norm_lp_power_p_sum"};
+                                            "reduction_norm_lp_power_p_sum",
+                                            "vanilla_rnn",
+                                            "vanilla_lstm",
+                                            "vanilla_gru",
+                                            "lbr_gru"};
     return name_in(names, alg);
 }
 
@@ -182,6 +187,12 @@ const char *to_string(resampling_coordinates coordinates) {
     static constexpr const char *names[] = {"half_pixel", "asymmetric", "align_corners",
                                             "align_corners_half_pixel"};
     return name_in(names, coordinates);
+}
+
+const char *to_string(rnn_direction direction) {
+    static constexpr const char *names[] = {"unidirectional_left2right", "unidirectional_right2left",
+                                            "bidirectional_concat", "bidirectional_sum"};
+    return name_in(names, direction);
 }
 
 const char *to_string(scratchpad_mode mode) {
@@ -197,7 +208,7 @@ const char *to_string(format_kind kind) {
 const char *to_string(packed_kind kind) {
     static constexpr const char *names[] = {
         "none",          "convolution",           "grouped_convolution", "matmul",
-        "deconvolution", "grouped_deconvolution", "matmul_with_scales"};
+        "deconvolution", "grouped_deconvolution", "matmul_with_scales",  "recurrent"};
     return name_in(names, kind);
 }
 
@@ -299,8 +310,14 @@ struct argument_name {
 constexpr argument_name argument_names[] = {
     {OCTET_ARG_SRC, "OCTET_ARG_SRC"},
     {OCTET_ARG_SRC_1, "OCTET_ARG_SRC_1"},
+    {OCTET_ARG_SRC_2, "OCTET_ARG_SRC_2"},
     {OCTET_ARG_DST, "OCTET_ARG_DST"},
+    {OCTET_ARG_DST_1, "OCTET_ARG_DST_1"},
+    {OCTET_ARG_DST_2, "OCTET_ARG_DST_2"},
     {OCTET_ARG_WEIGHTS, "OCTET_ARG_WEIGHTS"},
+    {OCTET_ARG_WEIGHTS_1, "OCTET_ARG_WEIGHTS_1"},
+    {OCTET_ARG_WEIGHTS_2, "OCTET_ARG_WEIGHTS_2"},
+    {OCTET_ARG_WEIGHTS_3, "OCTET_ARG_WEIGHTS_3"},
     {OCTET_ARG_BIAS, "OCTET_ARG_BIAS"},
     {OCTET_ARG_MEAN, "OCTET_ARG_MEAN"},
     {OCTET_ARG_VARIANCE, "OCTET_ARG_VARIANCE"},

@@ -54,6 +54,7 @@ TEST(names, of_every_enumeration_are_those_of_the_header) {
     expect_names<primitive_kind>("types.hpp", "primitive_kind");
     expect_names<algorithm>("types.hpp", "algorithm");
     expect_names<resampling_coordinates>("types.hpp", "resampling_coordinates");
+    expect_names<rnn_direction>("types.hpp", "rnn_direction");
     expect_names<scratchpad_mode>("types.hpp", "scratchpad_mode");
     expect_names<format_kind>("memory.hpp", "format_kind");
     expect_names<packed_kind>("memory.hpp", "packed_kind");

@@ -142,6 +142,23 @@ OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_get_zero_points(const_dnnl_prim
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_set_zero_points(dnnl_primitive_attr_t attr, int arg,
         dnnl_dim_t count, int mask, const int32_t *zero_points)
         OCTET_DNNL_SYMBOL(dnnl_primitive_attr_set_zero_points);
+OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_set_rnn_data_qparams(dnnl_primitive_attr_t attr, float scale,
+        float shift) OCTET_DNNL_SYMBOL(dnnl_primitive_attr_set_rnn_data_qparams);
+OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_get_rnn_data_qparams(const_dnnl_primitive_attr_t attr, float
+        *scale, float *shift) OCTET_DNNL_SYMBOL(dnnl_primitive_attr_get_rnn_data_qparams);
+OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_set_rnn_weights_qparams(dnnl_primitive_attr_t attr,
+        dnnl_dim_t count, int mask, const float *scales)
+        OCTET_DNNL_SYMBOL(dnnl_primitive_attr_set_rnn_weights_qparams);
+OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_get_rnn_weights_qparams(const_dnnl_primitive_attr_t attr,
+        dnnl_dim_t *count, int *mask, const float **scales)
+        OCTET_DNNL_SYMBOL(dnnl_primitive_attr_get_rnn_weights_qparams);
+OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_set_rnn_weights_projection_qparams(dnnl_primitive_attr_t
+        attr, dnnl_dim_t count, int mask, const float *scales)
+        OCTET_DNNL_SYMBOL(dnnl_primitive_attr_set_rnn_weights_projection_qparams);
+OCTET_DNNL_API dnnl_status_t
+        dnnl_primitive_attr_get_rnn_weights_projection_qparams(const_dnnl_primitive_attr_t attr, dnnl_dim_t
+        *count, int *mask, const float **scales)
+        OCTET_DNNL_SYMBOL(dnnl_primitive_attr_get_rnn_weights_projection_qparams);
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_get_post_ops(const_dnnl_primitive_attr_t attr,
         const_dnnl_post_ops_t *ops) OCTET_DNNL_SYMBOL(dnnl_primitive_attr_get_post_ops);
 OCTET_DNNL_API dnnl_status_t dnnl_primitive_attr_set_post_ops(dnnl_primitive_attr_t attr,
@@ -211,6 +228,41 @@ OCTET_DNNL_API dnnl_status_t dnnl_batch_normalization_forward_desc_init(dnnl_bat
 OCTET_DNNL_API dnnl_status_t dnnl_layer_normalization_forward_desc_init(dnnl_layer_normalization_desc_t *desc,
         dnnl_prop_kind_t prop, const dnnl_memory_desc_t *data, const dnnl_memory_desc_t *stat, float epsilon,
         unsigned flags) OCTET_DNNL_SYMBOL(dnnl_layer_normalization_forward_desc_init);
+OCTET_DNNL_API dnnl_status_t dnnl_vanilla_rnn_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+        dnnl_alg_kind_t activation, dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer, const
+        dnnl_memory_desc_t *src_iter, const dnnl_memory_desc_t *weights_layer, const dnnl_memory_desc_t
+        *weights_iter, const dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer, const
+        dnnl_memory_desc_t *dst_iter, unsigned flags, float alpha, float beta)
+        OCTET_DNNL_SYMBOL(dnnl_vanilla_rnn_forward_desc_init);
+OCTET_DNNL_API dnnl_status_t dnnl_lstm_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+        dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t
+        *src_iter, const dnnl_memory_desc_t *src_iter_c, const dnnl_memory_desc_t *weights_layer, const
+        dnnl_memory_desc_t *weights_iter, const dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer,
+        const dnnl_memory_desc_t *dst_iter, const dnnl_memory_desc_t *dst_iter_c, unsigned flags)
+        OCTET_DNNL_SYMBOL(dnnl_lstm_forward_desc_init);
+OCTET_DNNL_API dnnl_status_t dnnl_lstm_forward_desc_init_v2(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+        dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t
+        *src_iter, const dnnl_memory_desc_t *src_iter_c, const dnnl_memory_desc_t *weights_layer, const
+        dnnl_memory_desc_t *weights_iter, const dnnl_memory_desc_t *weights_peephole, const dnnl_memory_desc_t
+        *bias, const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter, const
+        dnnl_memory_desc_t *dst_iter_c, unsigned flags) OCTET_DNNL_SYMBOL(dnnl_lstm_forward_desc_init_v2);
+OCTET_DNNL_API dnnl_status_t dnnl_lstm_forward_desc_init_v3(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+        dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t
+        *src_iter, const dnnl_memory_desc_t *src_iter_c, const dnnl_memory_desc_t *weights_layer, const
+        dnnl_memory_desc_t *weights_iter, const dnnl_memory_desc_t *weights_peephole, const dnnl_memory_desc_t
+        *weights_projection, const dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer, const
+        dnnl_memory_desc_t *dst_iter, const dnnl_memory_desc_t *dst_iter_c, unsigned flags)
+        OCTET_DNNL_SYMBOL(dnnl_lstm_forward_desc_init_v3);
+OCTET_DNNL_API dnnl_status_t dnnl_gru_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+        dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t
+        *src_iter, const dnnl_memory_desc_t *weights_layer, const dnnl_memory_desc_t *weights_iter, const
+        dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+        unsigned flags) OCTET_DNNL_SYMBOL(dnnl_gru_forward_desc_init);
+OCTET_DNNL_API dnnl_status_t dnnl_lbr_gru_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+        dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t
+        *src_iter, const dnnl_memory_desc_t *weights_layer, const dnnl_memory_desc_t *weights_iter, const
+        dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+        unsigned flags) OCTET_DNNL_SYMBOL(dnnl_lbr_gru_forward_desc_init);
 OCTET_DNNL_API dnnl_status_t dnnl_lrn_forward_desc_init(dnnl_lrn_desc_t *desc, dnnl_prop_kind_t prop,
         dnnl_alg_kind_t alg, const dnnl_memory_desc_t *data, dnnl_dim_t local_size, float alpha, float beta,
         float k) OCTET_DNNL_SYMBOL(dnnl_lrn_forward_desc_init);

@@ -4,7 +4,7 @@
 // which mention them compile; creating a primitive descriptor throws `unimplemented` with the operation's
 // name (or gives none, with `allow_empty`), which is how programs find out about an implementation anyway.
 
-#include "octet/compat/dnnl_normalizations.hpp"
+#include "octet/compat/dnnl_rnn.hpp"
 
 namespace dnnl {
 
@@ -38,14 +38,14 @@ template <primitive::kind operation, prop_kind prop> struct absent : public prim
     };
 
     /// Cannot be made.
-    struct primitive_desc : public dnnl::primitive_desc {
+    struct primitive_desc : public with_states<dnnl::primitive_desc> {
         primitive_desc() = default; ///< none
         /// Throw, or give none with `allow_empty`. A backward primitive's have a hint.
         ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false)
-            : dnnl::primitive_desc(&d.data, nullptr, e, nullptr, allow_empty) {}
+            : with_states(&d.data, nullptr, e, nullptr, allow_empty) {}
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false)
-            : dnnl::primitive_desc(&d.data, &attr, e, nullptr, allow_empty) {}
+            : with_states(&d.data, &attr, e, nullptr, allow_empty) {}
         primitive_desc(const desc &d, const engine &e, const dnnl::primitive_desc &, bool allow_empty = false)
             : primitive_desc(d, e, allow_empty) {}
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
@@ -55,22 +55,11 @@ template <primitive::kind operation, prop_kind prop> struct absent : public prim
 
         /// Tensors by the names that oneDNN's descriptors of these operations have.
         ///@{
-        memory::desc bias_desc() const { return argument(DNNL_ARG_BIAS); }
         memory::desc diff_bias_desc() const { return argument(DNNL_ARG_DIFF_BIAS); }
         memory::desc mean_desc() const { return argument(DNNL_ARG_MEAN); }
         memory::desc variance_desc() const { return argument(DNNL_ARG_VARIANCE); }
         memory::desc augru_attention_desc() const { return argument(DNNL_ARG_AUGRU_ATTENTION); }
         memory::desc diff_augru_attention_desc() const { return argument(DNNL_ARG_DIFF_AUGRU_ATTENTION); }
-        memory::desc src_layer_desc() const { return argument(DNNL_ARG_SRC_LAYER); }
-        memory::desc src_iter_desc() const { return argument(DNNL_ARG_SRC_ITER); }
-        memory::desc src_iter_c_desc() const { return argument(DNNL_ARG_SRC_ITER_C); }
-        memory::desc weights_layer_desc() const { return argument(DNNL_ARG_WEIGHTS_LAYER); }
-        memory::desc weights_iter_desc() const { return argument(DNNL_ARG_WEIGHTS_ITER); }
-        memory::desc weights_peephole_desc() const { return argument(DNNL_ARG_WEIGHTS_PEEPHOLE); }
-        memory::desc weights_projection_desc() const { return argument(DNNL_ARG_WEIGHTS_PROJECTION); }
-        memory::desc dst_layer_desc() const { return argument(DNNL_ARG_DST_LAYER); }
-        memory::desc dst_iter_desc() const { return argument(DNNL_ARG_DST_ITER); }
-        memory::desc dst_iter_c_desc() const { return argument(DNNL_ARG_DST_ITER_C); }
         memory::desc diff_src_layer_desc() const { return argument(DNNL_ARG_DIFF_SRC_LAYER); }
         memory::desc diff_src_iter_desc() const { return argument(DNNL_ARG_DIFF_SRC_ITER); }
         memory::desc diff_src_iter_c_desc() const { return argument(DNNL_ARG_DIFF_SRC_ITER_C); }
@@ -172,25 +161,13 @@ struct lrn_forward : public octet_detail::absent<primitive::kind::lrn, prop_kind
 struct shuffle_forward : public octet_detail::absent<primitive::kind::shuffle, prop_kind::forward_inference> {
     using absent::absent;
 };
-struct vanilla_rnn_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference> {
-    using absent::absent;
-};
 struct vanilla_rnn_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
-    using absent::absent;
-};
-struct lstm_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference> {
     using absent::absent;
 };
 struct lstm_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
     using absent::absent;
 };
-struct gru_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference> {
-    using absent::absent;
-};
 struct gru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
-    using absent::absent;
-};
-struct lbr_gru_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference> {
     using absent::absent;
 };
 struct lbr_gru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {

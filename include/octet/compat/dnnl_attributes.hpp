@@ -250,20 +250,36 @@ struct primitive_attr : public handle<dnnl_primitive_attr_t> {
     void set_zero_points_mask(int arg, int mask) { octet().set_zero_points_mask(arg, mask); }
     ///@}
 
-    /// Parameters of recurrent networks, which Octet does not have: `unimplemented`.
+    /// Quantization of recurrent networks and of reorders that prepare their tensors.
     ///@{
-    void set_rnn_data_qparams(float, float) { refuse_rnn(); }
-    void get_rnn_data_qparams(float &, float &) { refuse_rnn(); }
-    void set_rnn_weights_qparams(int, const std::vector<float> &) { refuse_rnn(); }
-    void get_rnn_weights_qparams(int &, std::vector<float> &) { refuse_rnn(); }
-    void set_rnn_weights_projection_qparams(int, const std::vector<float> &) { refuse_rnn(); }
-    void get_rnn_weights_projection_qparams(int &, std::vector<float> &) { refuse_rnn(); }
-    ///@}
-
-private:
-    [[noreturn]] static void refuse_rnn() {
-        throw error(dnnl_unimplemented, "rnn: an operation of oneDNN that Octet does not have");
+    void set_rnn_data_qparams(float scale, float shift) {
+        octet_detail::check(dnnl_primitive_attr_set_rnn_data_qparams(get(), scale, shift));
     }
+    void get_rnn_data_qparams(float &scale, float &shift) {
+        octet_detail::check(dnnl_primitive_attr_get_rnn_data_qparams(get(), &scale, &shift));
+    }
+    void set_rnn_weights_qparams(int mask, const std::vector<float> &scales) {
+        octet_detail::check(dnnl_primitive_attr_set_rnn_weights_qparams(
+            get(), static_cast<dnnl_dim_t>(scales.size()), mask, scales.data()));
+    }
+    void get_rnn_weights_qparams(int &mask, std::vector<float> &scales) {
+        dnnl_dim_t count = 0;
+        const float *values = nullptr;
+        octet_detail::check(dnnl_primitive_attr_get_rnn_weights_qparams(get(), &count, &mask, &values));
+        scales.assign(values, values + count);
+    }
+    void set_rnn_weights_projection_qparams(int mask, const std::vector<float> &scales) {
+        octet_detail::check(dnnl_primitive_attr_set_rnn_weights_projection_qparams(
+            get(), static_cast<dnnl_dim_t>(scales.size()), mask, scales.data()));
+    }
+    void get_rnn_weights_projection_qparams(int &mask, std::vector<float> &scales) {
+        dnnl_dim_t count = 0;
+        const float *values = nullptr;
+        octet_detail::check(
+            dnnl_primitive_attr_get_rnn_weights_projection_qparams(get(), &count, &mask, &values));
+        scales.assign(values, values + count);
+    }
+    ///@}
 };
 
 /// A checked problem with the implementation chosen for it.

@@ -17,11 +17,13 @@ bool has_open_sizes(const octet::memory_desc &md) {
             std::any_of(md.strides, md.strides + md.ndims, is_open));
 }
 
-/// True for the tensors that an execution reads: all but dst and the values of attributes.
+bool is_output(int arg) { return arg >= DNNL_ARG_DST_0 && arg <= DNNL_ARG_DST_2; }
+
+/// True for the tensors that an execution reads: all but results and the values of attributes.
 bool is_input(int arg) {
     const bool is_of_post_op = arg >= DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE && arg < DNNL_ARG_ATTR_INPUT_SCALES;
     const bool is_source = arg >= DNNL_ARG_MULTIPLE_SRC && arg < DNNL_ARG_MULTIPLE_DST;
-    return (arg != DNNL_ARG_DST && arg < DNNL_ARG_WORKSPACE) || is_source || is_of_post_op;
+    return (!is_output(arg) && arg < DNNL_ARG_WORKSPACE) || is_source || is_of_post_op;
 }
 
 dnnl_primitive_attr_t copy_of(const_dnnl_primitive_attr_t attr) {
@@ -48,6 +50,7 @@ problem::problem(const request &r, const request &settled, const octet::primitiv
         if (has_open_sizes(own.data))
             open_args.push_back(arg);
         inputs += is_input(arg);
+        outputs += is_output(arg);
     }
     attr = copy_of(r.attr);
 }

@@ -39,8 +39,8 @@ struct problem {
     std::vector<taken_argument> tensors; ///< arguments of Octet's execution, attributes included
     /// Arguments whose sizes come with the execution, in the client's memory objects.
     std::vector<int> open_args;
-    int inputs = 0;   ///< inputs of an execution, with those of post-ops
-    std::string info; ///< "octet:…"
+    int inputs = 0, outputs = 0; ///< tensors that an execution reads and writes
+    std::string info;            ///< "octet:…"
 
     /// A reorder between packed weights and what only the real library reads; null for everything else.
     std::shared_ptr<const foreign_step> foreign;

@@ -10,12 +10,28 @@ using namespace octet::onednn;
 
 namespace {
 
+/// Tensors of a recurrent network in oneDNN's order: of the weights only those that there are are counted, the
+/// bias last.
+int rnn_argument_of(const problem &p, dnnl_query_t what, int index) {
+    constexpr int weights[] = {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_WEIGHTS_PEEPHOLE,
+                               DNNL_ARG_WEIGHTS_PROJECTION, DNNL_ARG_BIAS};
+    if (what == dnnl_query_src_md || what == dnnl_query_dst_md)
+        return index < 0 || index > 2 ? 0 : (what == dnnl_query_src_md ? DNNL_ARG_SRC : DNNL_ARG_DST) + index;
+    if (what == dnnl_query_weights_md)
+        for (const int arg : weights)
+            if (p.tensor(arg) && index-- == 0)
+                return arg;
+    return what == dnnl_query_exec_arg_md ? index : 0;
+}
+
 /// The argument that `what` and `index` name, 0 for none.
 int argument_of(const problem &p, dnnl_query_t what, int index) {
     const bool has_many_sources = p.kind == dnnl_sum || p.kind == dnnl_concat;
     const bool normalizes = p.kind == dnnl_batch_normalization || p.kind == dnnl_layer_normalization;
     if (normalizes && index > 0 && (what == dnnl_query_src_md || what == dnnl_query_dst_md))
         return DNNL_ARG_MEAN + index - 1; // mean and variance
+    if (p.kind == dnnl_rnn)
+        return rnn_argument_of(p, what, index);
     switch (what) {
     case dnnl_query_src_md:
         return index < 0                             ? 0
@@ -63,7 +79,7 @@ dnnl_status_t query(const problem &p, dnnl_query_t what, int index, void *result
     case dnnl_query_num_of_inputs_s32:
         return answer<int>(result, p.inputs);
     case dnnl_query_num_of_outputs_s32:
-        return answer<int>(result, 1);
+        return answer<int>(result, p.outputs);
     case dnnl_query_memory_consumption_s64: // scratchpads that the library keeps: Octet's belongs to threads
     case dnnl_query_cache_blob_id_size_s64:
         return answer<dnnl_dim_t>(result, 0);

@@ -21,7 +21,18 @@ template <typename T> void give(const std::vector<T> &kept, dnnl_dim_t *count, c
     *needed(values, "values") = kept.data();
 }
 
-constexpr int output_scales = DNNL_ARG_ATTR_OUTPUT_SCALES; ///< their key among an attribute's kept scales
+/// Keys of scales that belong to no argument among an attribute's kept scales.
+///@{
+constexpr int output_scales = DNNL_ARG_ATTR_OUTPUT_SCALES;
+constexpr int rnn_weights = -1, rnn_projection = -2;
+///@}
+
+/// The scales that were set under the key, or the default.
+const std::vector<float> &kept_scales(const_dnnl_primitive_attr_t attr, int key) {
+    static const std::vector<float> one{1.f};
+    const auto kept = attr->scales.find(key);
+    return kept == attr->scales.end() ? one : kept->second;
+}
 
 void check_index(const_dnnl_post_ops_t ops, int index) {
     if (index < 0 || index >= needed(ops, "post_ops")->value.len())
@@ -205,11 +216,9 @@ dnnl_status_t dnnl_primitive_attr_set_scratchpad_mode(dnnl_primitive_attr_t attr
 dnnl_status_t dnnl_primitive_attr_get_output_scales(const_dnnl_primitive_attr_t attr, dnnl_dim_t *count,
                                                     int *mask, const float **scales) {
     return guarded([&] {
-        static const std::vector<float> one{1.f};
         std::vector<float> unused;
-        const auto kept = needed(attr, "attr")->scales.find(output_scales);
-        attr->value.get_output_scales(*needed(mask, "mask"), unused);
-        give(kept == attr->scales.end() ? one : kept->second, count, scales);
+        needed(attr, "attr")->value.get_output_scales(*needed(mask, "mask"), unused);
+        give(kept_scales(attr, output_scales), count, scales);
     });
 }
 dnnl_status_t dnnl_primitive_attr_set_output_scales(dnnl_primitive_attr_t attr, dnnl_dim_t count, int mask,
@@ -223,11 +232,9 @@ dnnl_status_t dnnl_primitive_attr_set_output_scales(dnnl_primitive_attr_t attr, 
 dnnl_status_t dnnl_primitive_attr_get_scales(const_dnnl_primitive_attr_t attr, int arg, dnnl_dim_t *count,
                                              int *mask, const float **scales) {
     return guarded([&] {
-        static const std::vector<float> one{1.f};
         std::vector<float> unused;
-        const auto kept = needed(attr, "attr")->scales.find(arg);
-        attr->value.get_scales(arg, *needed(mask, "mask"), unused);
-        give(kept == attr->scales.end() ? one : kept->second, count, scales);
+        needed(attr, "attr")->value.get_scales(arg, *needed(mask, "mask"), unused);
+        give(kept_scales(attr, arg), count, scales);
     });
 }
 dnnl_status_t dnnl_primitive_attr_set_scales(dnnl_primitive_attr_t attr, int arg, dnnl_dim_t count, int mask,
@@ -254,6 +261,50 @@ dnnl_status_t dnnl_primitive_attr_set_zero_points(dnnl_primitive_attr_t attr, in
         const std::vector<std::int32_t> values = copied(zero_points, count, "zero_points");
         needed(attr, "attr")->value.set_zero_points(arg, mask, values);
         attr->zero_points[arg] = values;
+    });
+}
+
+dnnl_status_t dnnl_primitive_attr_set_rnn_data_qparams(dnnl_primitive_attr_t attr, float scale, float shift) {
+    return guarded([&] { needed(attr, "attr")->value.set_rnn_data_qparams(scale, shift); });
+}
+dnnl_status_t dnnl_primitive_attr_get_rnn_data_qparams(const_dnnl_primitive_attr_t attr, float *scale,
+                                                       float *shift) {
+    return guarded([&] {
+        needed(attr, "attr")->value.get_rnn_data_qparams(*needed(scale, "scale"), *needed(shift, "shift"));
+    });
+}
+dnnl_status_t dnnl_primitive_attr_set_rnn_weights_qparams(dnnl_primitive_attr_t attr, dnnl_dim_t count,
+                                                          int mask, const float *scales) {
+    return guarded([&] {
+        const std::vector<float> values = copied(scales, count, "scales");
+        needed(attr, "attr")->value.set_rnn_weights_qparams(mask, values);
+        attr->scales[rnn_weights] = values;
+    });
+}
+dnnl_status_t dnnl_primitive_attr_get_rnn_weights_qparams(const_dnnl_primitive_attr_t attr, dnnl_dim_t *count,
+                                                          int *mask, const float **scales) {
+    return guarded([&] {
+        std::vector<float> unused;
+        needed(attr, "attr")->value.get_rnn_weights_qparams(*needed(mask, "mask"), unused);
+        give(kept_scales(attr, rnn_weights), count, scales);
+    });
+}
+dnnl_status_t dnnl_primitive_attr_set_rnn_weights_projection_qparams(dnnl_primitive_attr_t attr,
+                                                                     dnnl_dim_t count, int mask,
+                                                                     const float *scales) {
+    return guarded([&] {
+        const std::vector<float> values = copied(scales, count, "scales");
+        needed(attr, "attr")->value.set_rnn_weights_projection_qparams(mask, values);
+        attr->scales[rnn_projection] = values;
+    });
+}
+dnnl_status_t dnnl_primitive_attr_get_rnn_weights_projection_qparams(const_dnnl_primitive_attr_t attr,
+                                                                     dnnl_dim_t *count, int *mask,
+                                                                     const float **scales) {
+    return guarded([&] {
+        std::vector<float> unused;
+        needed(attr, "attr")->value.get_rnn_weights_projection_qparams(*needed(mask, "mask"), unused);
+        give(kept_scales(attr, rnn_projection), count, scales);
     });
 }
 

@@ -64,6 +64,25 @@ void init_pooling(Desc *desc, dnnl_primitive_kind_t kind, dnnl_prop_kind_t prop,
     desc->accum_data_type = src->data_type;
 }
 
+/// The beginning that all cells share. The kind of a cell is beside it, what only some have behind it.
+void init_rnn(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop, dnnl_alg_kind_t cell,
+              dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer,
+              const dnnl_memory_desc_t *src_iter, const dnnl_memory_desc_t *weights_layer,
+              const dnnl_memory_desc_t *weights_iter, const dnnl_memory_desc_t *bias,
+              const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter, unsigned flags) {
+    init(desc, dnnl_rnn, prop);
+    desc->cell_kind = cell;
+    desc->direction = direction;
+    desc->src_layer_desc = *needed(src_layer, "src_layer");
+    desc->src_iter_desc = optional(src_iter);
+    desc->weights_layer_desc = *needed(weights_layer, "weights_layer");
+    desc->weights_iter_desc = *needed(weights_iter, "weights_iter");
+    desc->bias_desc = optional(bias);
+    desc->dst_layer_desc = *needed(dst_layer, "dst_layer");
+    desc->dst_iter_desc = optional(dst_iter);
+    desc->flags = flags;
+}
+
 } // namespace
 
 dnnl_status_t dnnl_convolution_forward_desc_init(dnnl_convolution_desc_t *desc, dnnl_prop_kind_t prop,
@@ -287,5 +306,85 @@ dnnl_status_t dnnl_shuffle_forward_desc_init(dnnl_shuffle_desc_t *desc, dnnl_pro
         desc->data_desc = *needed(data, "data");
         desc->axis = axis;
         desc->group_size = group_size;
+    });
+}
+
+dnnl_status_t dnnl_vanilla_rnn_forward_desc_init(
+    dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop, dnnl_alg_kind_t activation, dnnl_rnn_direction_t direction,
+    const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t *src_iter,
+    const dnnl_memory_desc_t *weights_layer, const dnnl_memory_desc_t *weights_iter,
+    const dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+    unsigned flags, float alpha, float beta) {
+    return guarded([&] {
+        init_rnn(desc, prop, dnnl_vanilla_rnn, direction, src_layer, src_iter, weights_layer, weights_iter,
+                 bias, dst_layer, dst_iter, flags);
+        desc->activation_kind = activation;
+        desc->alpha = alpha;
+        desc->beta = beta;
+    });
+}
+dnnl_status_t
+dnnl_lstm_forward_desc_init_v3(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop, dnnl_rnn_direction_t direction,
+                               const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t *src_iter,
+                               const dnnl_memory_desc_t *src_iter_c, const dnnl_memory_desc_t *weights_layer,
+                               const dnnl_memory_desc_t *weights_iter,
+                               const dnnl_memory_desc_t *weights_peephole,
+                               const dnnl_memory_desc_t *weights_projection, const dnnl_memory_desc_t *bias,
+                               const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+                               const dnnl_memory_desc_t *dst_iter_c, unsigned flags) {
+    return guarded([&] {
+        init_rnn(desc, prop, dnnl_vanilla_lstm, direction, src_layer, src_iter, weights_layer, weights_iter,
+                 bias, dst_layer, dst_iter, flags);
+        desc->src_iter_c_desc = optional(src_iter_c);
+        desc->dst_iter_c_desc = optional(dst_iter_c);
+        desc->weights_peephole_desc = optional(weights_peephole);
+        desc->weights_projection_desc = optional(weights_projection);
+    });
+}
+dnnl_status_t
+dnnl_lstm_forward_desc_init_v2(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop, dnnl_rnn_direction_t direction,
+                               const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t *src_iter,
+                               const dnnl_memory_desc_t *src_iter_c, const dnnl_memory_desc_t *weights_layer,
+                               const dnnl_memory_desc_t *weights_iter,
+                               const dnnl_memory_desc_t *weights_peephole, const dnnl_memory_desc_t *bias,
+                               const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+                               const dnnl_memory_desc_t *dst_iter_c, unsigned flags) {
+    return dnnl_lstm_forward_desc_init_v3(desc, prop, direction, src_layer, src_iter, src_iter_c,
+                                          weights_layer, weights_iter, weights_peephole, nullptr, bias,
+                                          dst_layer, dst_iter, dst_iter_c, flags);
+}
+dnnl_status_t
+dnnl_lstm_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop, dnnl_rnn_direction_t direction,
+                            const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t *src_iter,
+                            const dnnl_memory_desc_t *src_iter_c, const dnnl_memory_desc_t *weights_layer,
+                            const dnnl_memory_desc_t *weights_iter, const dnnl_memory_desc_t *bias,
+                            const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+                            const dnnl_memory_desc_t *dst_iter_c, unsigned flags) {
+    return dnnl_lstm_forward_desc_init_v3(desc, prop, direction, src_layer, src_iter, src_iter_c,
+                                          weights_layer, weights_iter, nullptr, nullptr, bias, dst_layer,
+                                          dst_iter, dst_iter_c, flags);
+}
+dnnl_status_t dnnl_gru_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop,
+                                         dnnl_rnn_direction_t direction, const dnnl_memory_desc_t *src_layer,
+                                         const dnnl_memory_desc_t *src_iter,
+                                         const dnnl_memory_desc_t *weights_layer,
+                                         const dnnl_memory_desc_t *weights_iter,
+                                         const dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *dst_layer,
+                                         const dnnl_memory_desc_t *dst_iter, unsigned flags) {
+    return guarded([&] {
+        init_rnn(desc, prop, dnnl_vanilla_gru, direction, src_layer, src_iter, weights_layer, weights_iter,
+                 bias, dst_layer, dst_iter, flags);
+    });
+}
+dnnl_status_t
+dnnl_lbr_gru_forward_desc_init(dnnl_rnn_desc_t *desc, dnnl_prop_kind_t prop, dnnl_rnn_direction_t direction,
+                               const dnnl_memory_desc_t *src_layer, const dnnl_memory_desc_t *src_iter,
+                               const dnnl_memory_desc_t *weights_layer,
+                               const dnnl_memory_desc_t *weights_iter, const dnnl_memory_desc_t *bias,
+                               const dnnl_memory_desc_t *dst_layer, const dnnl_memory_desc_t *dst_iter,
+                               unsigned flags) {
+    return guarded([&] {
+        init_rnn(desc, prop, dnnl_lbr_gru, direction, src_layer, src_iter, weights_layer, weights_iter, bias,
+                 dst_layer, dst_iter, flags);
     });
 }

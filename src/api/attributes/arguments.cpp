@@ -44,39 +44,45 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
             args[arg] = operand_desc(ops[i], *tensors.at(OCTET_ARG_DST));
 }
 
+namespace {
+
+/// Names of the tensors of operations without numbered sources; `src0` is another name of the first.
+constexpr std::pair<const char *, int> tensor_names[] = {{"src", OCTET_ARG_SRC},
+                                                         {"src1", OCTET_ARG_SRC_1},
+                                                         {"src2", OCTET_ARG_SRC_2},
+                                                         {"weights", OCTET_ARG_WEIGHTS},
+                                                         {"weights1", OCTET_ARG_WEIGHTS_1},
+                                                         {"weights2", OCTET_ARG_WEIGHTS_2},
+                                                         {"weights3", OCTET_ARG_WEIGHTS_3},
+                                                         {"bias", OCTET_ARG_BIAS},
+                                                         {"dst", OCTET_ARG_DST},
+                                                         {"dst1", OCTET_ARG_DST_1},
+                                                         {"dst2", OCTET_ARG_DST_2}};
+
+bool is_source(const std::string &name) { return name.rfind("src", 0) == 0; }
+
+} // namespace
+
 std::string argument_name(int arg) {
     if (arg >= OCTET_ARG_MULTIPLE_SRC && arg < 2 * OCTET_ARG_MULTIPLE_SRC)
         return text("src", arg - OCTET_ARG_MULTIPLE_SRC);
-    switch (arg) {
-    case OCTET_ARG_SRC_0:
-        return "src";
-    case OCTET_ARG_SRC_1:
-        return "src1";
-    case OCTET_ARG_WEIGHTS:
-        return "weights";
-    case OCTET_ARG_BIAS:
-        return "bias";
-    case OCTET_ARG_DST:
-        return "dst";
-    default:
-        return argument_to_string(arg);
-    }
+    for (const auto &[name, known] : tensor_names)
+        if (known == arg)
+            return name;
+    return argument_to_string(arg);
 }
 
 int argument_of(const std::string &name, bool has_numbered_sources) {
-    for (const int arg : {OCTET_ARG_WEIGHTS, OCTET_ARG_BIAS, OCTET_ARG_DST})
-        if (argument_name(arg) == name)
-            return arg;
-    const bool is_source = name.rfind("src", 0) == 0;
-    if (is_source && has_numbered_sources && name.size() > 3) {
+    if (has_numbered_sources && is_source(name) && name.size() > 3) {
         const int index = number_of<int>(name.substr(3));
         if (index >= 0 && index < OCTET_ARG_MULTIPLE_SRC)
             return OCTET_ARG_MULTIPLE_SRC + index;
     }
-    if (!has_numbered_sources && (name == "src" || name == "src0"))
+    if (!has_numbered_sources && name == "src0")
         return OCTET_ARG_SRC_0;
-    if (!has_numbered_sources && name == "src1")
-        return OCTET_ARG_SRC_1;
+    for (const auto &[known, arg] : tensor_names)
+        if (known == name && !(has_numbered_sources && is_source(name)))
+            return arg;
     throw_invalid("tensor '", name, "', allowed: ",
                   has_numbered_sources ? "src0, src1, …, dst" : "src, src1, weights, bias, dst");
 }

@@ -306,6 +306,12 @@ std::string attribute_text(const primitive_attr &attr) {
             to_string(q->span));
     if (const std::optional<combination> order = attr.get_combination())
         add("combination:", to_string(*order));
+    if (!attr.rnn_data().empty())
+        add("rnn_data:", value_text(attr.rnn_data()[0]), ":", value_text(attr.rnn_data()[1]));
+    if (attr.rnn_weights_scales().is_set())
+        add("rnn_weights", masked_text(attr.rnn_weights_scales()));
+    if (attr.rnn_projection_scales().is_set())
+        add("rnn_projection", masked_text(attr.rnn_projection_scales()));
     for (const post_op_entry &entry : attr.get_post_ops().entries())
         add("post_op:", text_of(entry));
     return s;
@@ -318,6 +324,9 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
     const auto tensor = [&](int arg) {
         const auto found = tensors.find(arg);
         return found == tensors.end() ? memory_desc() : found->second.data;
+    };
+    const auto rnn_weights = [&](int arg) { // a reorder has no weights, it makes them
+        return tensors.count(arg) ? tensor(arg) : tensor(OCTET_ARG_DST);
     };
     const auto next_argument = [&](fields &f) { return argument_of(f.next(), has_numbered_sources); };
     requantization_rule rule = requantization_rule::automatic; // its factors come in tokens of their own
@@ -369,6 +378,15 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
             attr.set_source_quantization(q);
         } else if (key == "combination") {
             attr.set_combination(f.name<combination>());
+        } else if (key == "rnn_data") {
+            const float scale = f.value<float>();
+            attr.set_rnn_data_qparams(scale, f.value<float>());
+        } else if (key == "rnn_weights") {
+            const auto v = read_masked<float>(f, rnn_weights(OCTET_ARG_WEIGHTS_LAYER));
+            attr.set_rnn_weights_qparams(v.mask, v.values);
+        } else if (key == "rnn_projection") {
+            const auto v = read_masked<float>(f, rnn_weights(OCTET_ARG_WEIGHTS_PROJECTION));
+            attr.set_rnn_weights_projection_qparams(v.mask, v.values);
         } else if (key == "post_op") {
             read_post_op(f, ops);
         } else {
@@ -376,7 +394,7 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
                 "'", token,
                 "' is neither a tensor nor a parameter nor an attribute of the operation; attributes are ",
                 "rule, multipliers, real_scales, input_multiplier, output_scales, scales, zero_points, "
-                "source, combination, post_op, scratchpad");
+                "source, combination, rnn_data, rnn_weights, rnn_projection, post_op, scratchpad");
         }
         f.finish();
     }
