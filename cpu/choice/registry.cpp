@@ -28,6 +28,7 @@
 #include "cpu/lanes/reduction.hpp"
 #include "cpu/machine/isa.hpp"
 #include "cpu/pool/drive.hpp"
+#include "cpu/recurrent/drive.hpp"
 #include "cpu/ref/ref.hpp"
 #include "cpu/resampling/drive.hpp"
 #include "cpu/softmax/softmax.hpp"
@@ -180,7 +181,9 @@ families<layer_normalization_problem> families_of(const layer_normalization_prob
 families<reduction_problem> families_of(const reduction_problem &) {
     return {{"lanes", code::plain, lanes::plan}, reference<reduction_problem>()};
 }
-families<rnn_problem> families_of(const rnn_problem &) { return {reference<rnn_problem>()}; }
+families<rnn_problem> families_of(const rnn_problem &) {
+    return {{"jit:dot+stream", code::generated, recurrent::plan}, reference<rnn_problem>()};
+}
 families<sum_problem> families_of(const sum_problem &) {
     return {in_one_order<sum_problem, stream::plan>("jit:stream"), reference<sum_problem>()};
 }

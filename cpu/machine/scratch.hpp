@@ -19,6 +19,8 @@ enum class scratch_slot {
     tap_offsets,
     between_steps,
     between_outer_steps, ///< between the two steps of a step
+    recurrent,           ///< gates and states of a recurrent network
+    recurrent_weights,
     channels_last,
     source_codes,
     source_parameters,

@@ -19,7 +19,9 @@ struct bound_tensor {
     void *data;
 
     explicit operator bool() const { return md.ndims != 0; }
-    float f32(const coordinates &at) const { return static_cast<const float *>(data)[plain_offset(md, at)]; }
+    float f32(const coordinates &at) const {
+        return static_cast<const float *>(data)[element_offset(md, at)];
+    }
     std::int32_t code(const coordinates &at) const {
         return load_s32(data, md.data_type, element_offset(md, at));
     }

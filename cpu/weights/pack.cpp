@@ -213,6 +213,17 @@ template <typename Element> void unpack(const weights_map &map, Element flip, co
     });
 }
 
+/// Calls body(packed product, its offset, its view of plain weights) for each product of a recurrent network.
+template <typename Body>
+void for_each_recurrent_part(const memory_desc &packed, const memory_desc &plain, const Body &body) {
+    for (dim_t l = 0; l < packed.dims[0]; l++)
+        for (dim_t d = 0; d < packed.dims[1]; d++)
+            for (int i = 0; i < parts_per_layer(packed); i++) {
+                const recurrent_part part = part_of_layer(packed, l, d, i);
+                body(part.weights, part.offset, plain_part_of_layer(plain, packed, l, d, i));
+            }
+}
+
 /// Unsigned weights are stored with 128 subtracted.
 std::uint8_t flip_of(const memory_desc &packed) { return packed.data_type == data_type::u8 ? 0x80 : 0; }
 
@@ -227,6 +238,13 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
         for (std::size_t i = 0; i < parts.size(); i++)
             pack_weights(plain_part(plain, packed, i), src, parts[i].weights,
                          static_cast<std::int8_t *>(dst) + parts[i].offset, isa);
+        return;
+    }
+    if (is_packed_recurrent(packed)) {
+        for_each_recurrent_part(
+            packed, plain, [&](const memory_desc &part, dim_t offset, const memory_desc &view) {
+                pack_weights(view, src, part, static_cast<std::int8_t *>(dst) + offset, isa);
+            });
         return;
     }
     const weights_map map(packed, plain);
@@ -249,6 +267,13 @@ void unpack_weights(const memory_desc &packed, const void *src, const memory_des
         for (std::size_t i = 0; i < parts.size(); i++)
             unpack_weights(parts[i].weights, static_cast<const std::int8_t *>(src) + parts[i].offset,
                            plain_part(plain, packed, i), dst);
+        return;
+    }
+    if (is_packed_recurrent(packed)) {
+        for_each_recurrent_part(
+            packed, plain, [&](const memory_desc &part, dim_t offset, const memory_desc &view) {
+                unpack_weights(part, static_cast<const std::int8_t *>(src) + offset, view, dst);
+            });
         return;
     }
     const weights_map map(packed, plain);

@@ -36,6 +36,26 @@ void require_shape(const char *name, memory_desc &md, const memory::dims &dims) 
         set_row_major(md);
 }
 
+/// Weights may be packed for the cell; `any` becomes that. In a product of their own are: recurrent weights of a GRU's
+/// candidate, which the reset gate comes before.
+void require_weights(const char *name, memory_desc &md, const memory::dims &dims, dim_t gates_of_first) {
+    const bool is_any = md.format_kind == format_kind::any;
+    if (is_any || is_packed_recurrent(md)) {
+        const memory_desc given = md;
+        memory_desc plain = md;
+        plain.format_kind = format_kind::any;
+        plain.packed_kind = packed_kind::none;
+        std::fill(plain.packed_steps, plain.packed_steps + 3, 1);
+        require_shape(name, plain, dims);
+        set_packed_recurrent(md, gates_of_first);
+        if (!is_any && memory::desc(given) != memory::desc(md))
+            throw_invalid(operation, ": ", name, " is ", memory::desc(given).to_string(),
+                          ", allowed: ", memory::desc(md).to_string(), ", plain layouts or any");
+        return;
+    }
+    require_shape(name, md, dims);
+}
+
 void require_optional_shape(const char *name, memory_desc &md, const memory::dims &dims) {
     if (md.ndims != 0)
         require_shape(name, md, dims);
@@ -79,10 +99,12 @@ void check_shapes(rnn_problem &p) {
     const dim_t o = has_projection ? p.weights_projection.dims[3] : h;
     const dim_t i = p.src_layer.dims[2];
     require_shape("src_layer", p.src_layer, {t, n, i});
-    require_shape("weights_layer", p.weights_layer, {l, d, i, g, h});
-    require_shape("weights_iter", p.weights_iter, {l, d, o, g, h});
+    require_weights("weights_layer", p.weights_layer, {l, d, i, g, h}, g);
+    require_weights("weights_iter", p.weights_iter, {l, d, o, g, h},
+                    p.cell == algorithm::vanilla_gru ? 2 : g);
     require_optional_shape("weights_peephole", p.weights_peephole, {l, d, 3, h});
-    require_optional_shape("weights_projection", p.weights_projection, {l, d, h, o});
+    if (has_projection)
+        require_weights("weights_projection", p.weights_projection, {l, d, h, o}, 1);
     require_optional_shape("bias", p.bias, {l, d, p.bias_gates(), h});
     require_shape("dst_layer", p.dst_layer,
                   {t, n, p.direction == rnn_direction::bidirectional_concat ? 2 * o : o});

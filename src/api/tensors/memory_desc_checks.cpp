@@ -149,6 +149,8 @@ bool is_made_here(const memory_desc &md) {
     const rank_range ranks = ranks_of(md.packed_kind);
     if (md.packed_kind == packed_kind::matmul_with_scales)
         return is_well_packed_with_scales(md);
+    if (md.packed_kind == packed_kind::recurrent)
+        return is_well_packed_recurrent(md);
     const bool has_codes = is_code(md.data_type);
     if (md.ndims < ranks.lowest || md.ndims > ranks.highest || md.offset0 != 0 ||
         (!has_codes && md.data_type != data_type::f32))

@@ -21,7 +21,7 @@ void set_packed_name(memory_desc &md, const std::string &name) {
     if (!from_name(parts[0], md.packed_kind))
         throw_invalid("layout '", name,
                       "', allowed after packed_: convolution, grouped_convolution, matmul, ",
-                      "deconvolution, grouped_deconvolution, matmul_with_scales");
+                      "deconvolution, grouped_deconvolution, matmul_with_scales, recurrent");
     for (std::size_t i = 1; i < parts.size(); i++) {
         const char key = parts[i].empty() ? ' ' : parts[i][0];
         const std::vector<dim_t> numbers =

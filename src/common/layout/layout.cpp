@@ -12,6 +12,8 @@ std::size_t size_in_bytes(const memory_desc &md) {
         const kernel_part last = kernel_parts(md).back();
         return static_cast<std::size_t>(last.offset) + packed_bytes(last.weights);
     }
+    if (is_packed_recurrent(md))
+        return recurrent_bytes(md);
     if (md.format_kind == format_kind::packed)
         return packed_bytes(md);
     if (md.format_kind != format_kind::plain)
@@ -36,6 +38,8 @@ dim_t element_offset(const memory_desc &md, const coordinates &at) {
         return part.offset + packed_geometry_of(part.weights)
                                  .offset(first ? at[0] : 0, at[first], at[first + 1], found.tap);
     }
+    if (is_packed_recurrent(md))
+        return recurrent_offset(md, at);
     const packed_geometry p = packed_geometry_of(md);
     dim_t group = 0, tap = 0;
     if (md.packed_kind == packed_kind::matmul) {

@@ -1,13 +1,14 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The place of an element in any tensor: plain ones (plain.hpp), packed weights (packed.hpp), and those of a
-// deconvolution, which are several packed kernels (parts.hpp). Nothing else knows these orders.
+// The place of an element in any tensor: plain ones (plain.hpp), packed weights (packed.hpp), and those that are
+// several packed kernels: of a deconvolution (parts.hpp), of a recurrent network (recurrent.hpp). Nothing else knows these orders.
 
 #include <cstddef>
 
 #include "common/layout/packed.hpp"
 #include "common/layout/parts.hpp"
 #include "common/layout/plain.hpp"
+#include "common/layout/recurrent.hpp"
 
 namespace octet::impl {
 

@@ -1,0 +1,447 @@
+// Gates lie one after the other, each with the channels of all rows: a function takes neighbouring gates at once. A step
+// writes its state where the next one reads it, in the layer's results.
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/recurrent/drive.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "common/eltwise_problem.hpp"
+#include "common/layout/layout.hpp"
+#include "common/matmul_problem.hpp"
+#include "common/rnn.hpp"
+#include "common/rules.hpp"
+#include "common/text.hpp"
+#include "cpu/dot/drive.hpp"
+#include "cpu/machine/scratch.hpp"
+#include "cpu/recurrent/loops.hpp"
+#include "cpu/recurrent/results.hpp"
+#include "cpu/stream/drive.hpp"
+#include "cpu/weights/pack.hpp"
+
+namespace octet::impl::recurrent {
+
+namespace {
+
+memory_desc dense(data_type type, std::initializer_list<dim_t> dims) {
+    memory_desc md;
+    md.data_type = type;
+    for (const dim_t d : dims)
+        md.dims[md.ndims++] = d;
+    set_row_major(md);
+    return md;
+}
+
+memory_desc packed_form_of(const memory_desc &weights, dim_t gates_of_first) {
+    memory_desc md = weights;
+    if (!is_packed_recurrent(md) && md.ndims != 0)
+        set_packed_recurrent(md, gates_of_first);
+    return md;
+}
+
+/// The sizes of everything, and the weights as products read them.
+struct form {
+    explicit form(const rnn_problem &p)
+        : steps(p.steps()), batch(p.batch()), inputs(p.inputs()), channels(p.channels()),
+          state_channels(p.state_channels()), gates(p.gates()),
+          sum_type(p.is_int8() ? data_type::s32 : data_type::f32),
+          weights_layer(packed_form_of(p.weights_layer, gates)),
+          weights_iter(packed_form_of(p.weights_iter, p.cell == algorithm::vanilla_gru ? 2 : gates)),
+          projection(packed_form_of(p.weights_projection, 1)) {}
+
+    dim_t steps, batch, inputs, channels, state_channels, gates;
+    data_type sum_type;
+    memory_desc weights_layer, weights_iter, projection;
+};
+
+matmul_problem product_of(const rnn_problem &p, const form &f, dim_t rows, const memory_desc &packed,
+                          int part) {
+    matmul_problem m;
+    m.weights = part_of_layer(packed, 0, 0, part).weights;
+    m.src = dense(p.src_layer.data_type, {1, rows, m.weights.dims[1]});
+    m.dst = dense(f.sum_type, {m.weights.dims[0], rows, m.weights.dims[2]});
+    m.out_stage.rule = unchanged(!p.is_int8());
+    m.out_stage.dst = m.dst;
+    return m;
+}
+
+eltwise_problem function_of(algorithm alg, float alpha, dim_t count) {
+    eltwise_problem e;
+    e.alg = alg;
+    e.alpha = alpha;
+    e.src = e.dst = e.out_stage.dst = dense(data_type::f32, {count});
+    e.out_stage.rule = unchanged(true);
+    return e;
+}
+
+/// Kernels of other families that make up the network; null where its cell has no use for them.
+struct parts {
+    std::shared_ptr<const kernel> layer, iter, candidate, projection;
+    std::shared_ptr<const kernel> logistic, two_logistics, tanh, activation;
+};
+
+void run(const kernel &k, const void *src, const void *weights, void *dst) {
+    const primitive::argument args[] = {{OCTET_ARG_SRC, const_cast<void *>(src)}, // kernels only read sources
+                                        {OCTET_ARG_WEIGHTS, const_cast<void *>(weights)},
+                                        {OCTET_ARG_DST, dst}};
+    k.execute(arguments(args, 3));
+}
+/// In place.
+void apply(const kernel &k, float *x) {
+    const primitive::argument args[] = {{OCTET_ARG_SRC, x}, {OCTET_ARG_DST, x}};
+    k.execute(arguments(args, 2));
+}
+
+/// The buffers of an execution, cut from one piece.
+class buffers {
+public:
+    template <typename T> T *take(dim_t count) {
+        T *at = reinterpret_cast<T *>(base_ + used_);
+        used_ += div_up(count * static_cast<dim_t>(sizeof(T)), 64) * 64;
+        return at;
+    }
+    dim_t used() const { return used_; }
+    void set_base(void *base) {
+        base_ = static_cast<std::uint8_t *>(base);
+        used_ = 0;
+    }
+
+private:
+    std::uint8_t *base_ = nullptr;
+    dim_t used_ = 0;
+};
+
+/// `Number`: states, codes of either sign as u8; `Sum`: of products.
+template <typename Number, typename Sum> struct workspace {
+    workspace(const rnn_problem &p, const form &f, buffers &b) {
+        const dim_t rows = f.steps * f.batch, all = f.batch * f.channels, widest = p.bias_gates();
+        x = b.take<Number>(rows * f.inputs);
+        first_state = b.take<Number>(f.batch * f.state_channels);
+        for (Number *&layer : of_layer)
+            layer = b.take<Number>(rows * f.state_channels);
+        unprojected = b.take<Number>(all);
+        x_sums = b.take<Sum>(f.gates * rows * f.channels);
+        h_sums = b.take<Sum>(f.gates * all);
+        projected = b.take<Sum>(f.batch * f.state_channels);
+        gates = b.take<float>(f.gates * all);
+        c = b.take<float>(all);
+        before = b.take<float>(all);
+        factors = b.take<float>(f.gates * f.channels);
+        bias = b.take<float>(widest * f.channels);
+        peephole = b.take<float>(3 * f.channels);
+        projection_sums = b.take<float>(f.state_channels);
+        projection_factors = b.take<float>(f.state_channels);
+    }
+    Number *x, *first_state, *of_layer[3], *unprojected;
+    Sum *x_sums, *h_sums, *projected;
+    float *gates, *c, *before, *factors, *bias, *peephole, *projection_sums, *projection_factors;
+};
+
+/// The weights of a layer and direction.
+struct bound_weights {
+    const std::int8_t *layer, *iter, *candidate, *projection;
+};
+
+template <typename Number, typename Sum> class execution {
+    static constexpr bool is_int8 = std::is_same_v<Sum, std::int32_t>;
+
+public:
+    execution(const rnn_problem &p, const form &f, const parts &k, const arguments &args,
+              const workspace<Number, Sum> &w, const std::array<const std::int8_t *, 3> &weights)
+        : p_(p), f_(f), k_(k), args_(args), w_(w), weights_(weights), states_(p), results_(p, args),
+          count_(f.batch * f.channels), state_count_(f.batch * f.state_channels) {}
+
+    void run_network() const {
+        const Number *first = results_.input(w_.x);
+        for (dim_t k = 0; k < f_.gates * f_.channels; k++)
+            w_.factors[k] = p_.weights_factor(k / f_.channels, k % f_.channels);
+        for (dim_t d = 0; d < p_.directions(); d++) {
+            const Number *x = first;
+            for (dim_t l = 0; l < p_.layers(); l++) {
+                // Layers take turns, so that the last one has the direction's own place.
+                Number *h = w_.of_layer[(p_.layers() - 1 - l) % 2 == 0 ? d : 2];
+                run_layer(l, d, x, h);
+                x = h;
+            }
+        }
+        results_.store_layer(w_.of_layer[0], w_.of_layer[1]);
+    }
+
+private:
+    bound_weights weights_of(dim_t l, dim_t d) const {
+        const auto at = [&](int tensor, const memory_desc &md, int part) -> const std::int8_t * {
+            return md.ndims == 0 || part >= parts_per_layer(md)
+                       ? nullptr
+                       : weights_[static_cast<std::size_t>(tensor)] + part_of_layer(md, l, d, part).offset;
+        };
+        return {at(0, f_.weights_layer, 0), at(1, f_.weights_iter, 0), at(1, f_.weights_iter, 1),
+                at(2, f_.projection, 0)};
+    }
+
+    void run_layer(dim_t l, dim_t d, const Number *x, Number *h) const {
+        const bound_weights weights = weights_of(l, d);
+        prepare(l, d, weights);
+        run(*k_.layer, x, weights.layer, w_.x_sums);
+        results_.first_states(l, d, w_.first_state, w_.c);
+        const Number *before = w_.first_state;
+        for (dim_t i = 0; i < f_.steps; i++) {
+            const dim_t t = p_.is_reverse(d) ? f_.steps - 1 - i : i;
+            Number *after = h + t * state_count_;
+            run_step(weights, t, before, after);
+            before = after;
+        }
+        results_.store_last(l, d, before, w_.c);
+    }
+
+    // ---- what holds for all steps
+
+    void prepare(dim_t l, dim_t d, const bound_weights &weights) const {
+        results_.bias(l, d, w_.bias);
+        if (p_.weights_peephole.ndims != 0)
+            results_.peephole(l, d, w_.peephole);
+        if constexpr (is_int8) {
+            if (p_.src_layer.data_type == data_type::u8)
+                shift_bias(weights);
+            for (dim_t k = 0; weights.projection && k < f_.state_channels; k++) {
+                w_.projection_sums[k] =
+                    static_cast<float>(sum_of(f_.projection, 0, weights.projection, 0, k));
+                w_.projection_factors[k] = p_.projection_factor(k);
+            }
+        }
+    }
+
+    static std::int32_t sum_of(const memory_desc &packed, int part, const std::int8_t *weights, dim_t gate,
+                               dim_t channel) {
+        const packed_geometry g = packed_geometry_of(part_of_layer(packed, 0, 0, part).weights);
+        return packed_sums(g, weights)[gate * g.line_sums() + channel];
+    }
+
+    /// Subtracts the shift's part of sums of codes. The candidate of lbr_gru has a bias for each of its sums.
+    void shift_bias(const bound_weights &w) const {
+        for (dim_t g = 0; g < f_.gates; g++)
+            for (dim_t k = 0; k < f_.channels; k++) {
+                const dim_t first = f_.weights_iter.packed_steps[0];
+                const auto of_x = static_cast<float>(sum_of(f_.weights_layer, 0, w.layer, g, k)),
+                           of_h = static_cast<float>(
+                               g < first ? sum_of(f_.weights_iter, 0, w.iter, g, k)
+                                         : sum_of(f_.weights_iter, 1, w.candidate, g - first, k));
+                const float factor = w_.factors[g * f_.channels + k];
+                const auto shift = [&](dim_t gate, float sum) {
+                    float &bias = w_.bias[gate * f_.channels + k];
+                    bias = bias - (sum * p_.shift) / factor;
+                };
+                if (p_.cell == algorithm::lbr_gru && g == 2) {
+                    shift(2, of_x);
+                    shift(3, of_h);
+                } else {
+                    shift(g, of_h + of_x);
+                }
+            }
+    }
+
+    // ---- steps
+
+    float *gate(dim_t g) const { return w_.gates + g * count_; }
+    const Sum *x_sums(dim_t g, dim_t t) const { return w_.x_sums + (g * f_.steps + t) * count_; }
+    const Sum *h_sums(dim_t g) const { return w_.h_sums + g * count_; }
+    gate_params params(dim_t g) const { return {w_.factors + g * f_.channels, w_.bias + g * f_.channels}; }
+
+    void add(dim_t g, dim_t t) const {
+        add_gates(x_sums(g, t), h_sums(g), params(g), gate(g), f_.batch, f_.channels);
+    }
+    void add_peephole(dim_t index, dim_t g) const {
+        if (p_.weights_peephole.ndims != 0)
+            recurrent::add_peephole(w_.peephole + index * f_.channels, w_.c, gate(g), f_.batch, f_.channels);
+    }
+
+    void run_step(const bound_weights &weights, dim_t t, const Number *before, Number *after) const {
+        run(*k_.iter, before, weights.iter, w_.h_sums);
+        switch (p_.cell) {
+        case algorithm::vanilla_lstm:
+            return run_lstm(weights, t, after);
+        case algorithm::vanilla_gru:
+            return run_gru(weights, t, before, after);
+        case algorithm::lbr_gru:
+            return run_lbr_gru(t, before, after);
+        default:
+            add(0, t);
+            apply(*k_.activation, gate(0));
+            states_.store(gate(0), after, count_);
+        }
+    }
+
+    void run_lstm(const bound_weights &weights, dim_t t, Number *after) const {
+        for (dim_t g = 0; g < f_.gates; g++)
+            add(g, t);
+        add_peephole(0, 0);
+        add_peephole(1, 1);
+        apply(*k_.two_logistics, gate(0));
+        apply(*k_.tanh, gate(2));
+        update_cells(gate(0), gate(1), gate(2), w_.c, w_.before, count_);
+        add_peephole(2, 3);
+        apply(*k_.logistic, gate(3));
+        apply(*k_.tanh, w_.before);
+        if (!weights.projection)
+            return states_.store_product(w_.before, gate(3), after, count_);
+        states_.store_product(w_.before, gate(3), w_.unprojected, count_);
+        if constexpr (is_int8) {
+            run(*k_.projection, w_.unprojected, weights.projection, w_.projected);
+            states_.store_projected(w_.projected, w_.projection_sums, w_.projection_factors, after, f_.batch,
+                                    f_.state_channels);
+        } else {
+            run(*k_.projection, w_.unprojected, weights.projection, after);
+        }
+    }
+
+    void run_gru(const bound_weights &weights, dim_t t, const Number *before, Number *after) const {
+        add(0, t);
+        add(1, t);
+        apply(*k_.two_logistics, gate(0));
+        states_.load(before, w_.before, count_);
+        states_.store_product(gate(1), w_.before, w_.unprojected, count_); // the state after its reset
+        run(*k_.candidate, w_.unprojected, weights.candidate, const_cast<Sum *>(h_sums(2)));
+        add(2, t);
+        apply(*k_.tanh, gate(2));
+        states_.store_gru(gate(0), gate(2), w_.before, after, count_);
+    }
+
+    void run_lbr_gru(dim_t t, const Number *before, Number *after) const {
+        add(0, t);
+        add(1, t);
+        apply(*k_.two_logistics, gate(0));
+        add_reset_gate(x_sums(2, t), h_sums(2), params(2), w_.bias + 3 * f_.channels, gate(1), gate(2),
+                       f_.batch, f_.channels);
+        apply(*k_.tanh, gate(2));
+        states_.load(before, w_.before, count_);
+        states_.store_gru(gate(0), gate(2), w_.before, after, count_);
+    }
+
+    const rnn_problem &p_;
+    const form &f_;
+    const parts &k_;
+    const arguments &args_;
+    const workspace<Number, Sum> &w_;
+    const std::array<const std::int8_t *, 3> weights_;
+    const state_loops states_;
+    const bound_results results_;
+    const dim_t count_, state_count_;
+};
+
+class network_kernel : public kernel {
+public:
+    network_kernel(const rnn_problem &p, parts k, instruction_set isa)
+        : p_(p), f_(p_), k_(std::move(k)), isa_(isa) {}
+
+    void execute(const arguments &args) const override {
+        if (p_.is_int8())
+            run<std::uint8_t, std::int32_t>(args);
+        else
+            run<float, float>(args);
+    }
+    std::size_t size_bytes() const override {
+        std::size_t bytes = sizeof *this;
+        for (const kernel *k : all())
+            bytes += k->size_bytes();
+        return bytes;
+    }
+    std::string plan() const override {
+        std::string text = "the input of all steps: " + k_.layer->plan() + "; each step: " + k_.iter->plan();
+        for (const kernel *k : all())
+            if (k != k_.layer.get() && k != k_.iter.get())
+                append_plan(text, *k);
+        return text;
+    }
+
+private:
+    std::vector<const kernel *> all() const {
+        std::vector<const kernel *> kernels;
+        for (const auto *k : {&k_.layer, &k_.iter, &k_.candidate, &k_.projection, &k_.logistic,
+                              &k_.two_logistics, &k_.tanh, &k_.activation})
+            if (*k)
+                kernels.push_back(k->get());
+        return kernels;
+    }
+
+    /// Weights of users who did not pack them are packed in each execution.
+    std::array<const std::int8_t *, 3> packed_weights(const arguments &args) const {
+        const std::tuple<const memory_desc &, const memory_desc &, int> tensors[] = {
+            {p_.weights_layer, f_.weights_layer, OCTET_ARG_WEIGHTS_LAYER},
+            {p_.weights_iter, f_.weights_iter, OCTET_ARG_WEIGHTS_ITER},
+            {p_.weights_projection, f_.projection, OCTET_ARG_WEIGHTS_PROJECTION}};
+        std::size_t bytes = 0;
+        for (const auto &[given, packed, arg] : tensors)
+            bytes += given.ndims == 0 || is_packed_recurrent(given) ? 0 : size_in_bytes(packed);
+        auto *scratch = static_cast<std::int8_t *>(thread_scratch(scratch_slot::recurrent_weights, bytes));
+        std::array<const std::int8_t *, 3> result{};
+        std::size_t index = 0;
+        for (const auto &[given, packed, arg] : tensors) {
+            const void *weights = args.get<const void>(arg);
+            if (given.ndims != 0 && !is_packed_recurrent(given)) {
+                pack_weights(given, weights, packed, scratch, isa_);
+                weights = scratch;
+                scratch += size_in_bytes(packed);
+            }
+            result[index++] = static_cast<const std::int8_t *>(weights);
+        }
+        return result;
+    }
+
+    template <typename Number, typename Sum> void run(const arguments &args) const {
+        buffers b;
+        workspace<Number, Sum>(p_, f_, b); // for its size
+        b.set_base(thread_scratch(scratch_slot::recurrent, static_cast<std::size_t>(b.used())));
+        const workspace<Number, Sum> w(p_, f_, b);
+        execution<Number, Sum>(p_, f_, k_, args, w, packed_weights(args)).run_network();
+    }
+
+    const rnn_problem p_;
+    const form f_;
+    const parts k_;
+    const instruction_set isa_;
+};
+
+} // namespace
+
+candidate plan(const rnn_problem &p, const machine &m) {
+    for (const memory_desc *md : {&p.src_layer, &p.weights_layer, &p.weights_iter})
+        if (element_count(*md) == 0)
+            return candidate::refused("a tensor without elements");
+    const form f(p);
+    const dim_t count = f.batch * f.channels;
+    struct step {
+        std::shared_ptr<const kernel> parts::*place;
+        candidate answer;
+    };
+    std::vector<step> steps;
+    const auto multiply = [&](auto place, dim_t rows, const memory_desc &packed, int part) {
+        steps.push_back({place, dot::plan(product_of(p, f, rows, packed, part), m)});
+    };
+    const auto call = [&](auto place, algorithm alg, float alpha, dim_t n) {
+        steps.push_back({place, stream::plan(function_of(alg, alpha, n), m)});
+    };
+    multiply(&parts::layer, f.steps * f.batch, f.weights_layer, 0);
+    multiply(&parts::iter, f.batch, f.weights_iter, 0);
+    if (p.cell == algorithm::vanilla_gru)
+        multiply(&parts::candidate, f.batch, f.weights_iter, 1);
+    if (p.has_projection())
+        multiply(&parts::projection, f.batch, f.projection, 0);
+    if (p.cell == algorithm::vanilla_rnn) {
+        call(&parts::activation, p.activation, p.alpha, count);
+    } else {
+        call(&parts::two_logistics, algorithm::eltwise_logistic, 0.f, 2 * count);
+        call(&parts::tanh, algorithm::eltwise_tanh, 0.f, count);
+        if (p.cell == algorithm::vanilla_lstm)
+            call(&parts::logistic, algorithm::eltwise_logistic, 0.f, count);
+    }
+    for (const step &s : steps)
+        if (s.answer.is_refused())
+            return s.answer;
+    return candidate([p, steps, isa = m.isa] {
+        parts k;
+        for (const step &s : steps)
+            k.*s.place = s.answer.make();
+        return std::make_shared<network_kernel>(p, std::move(k), isa);
+    });
+}
+
+} // namespace octet::impl::recurrent
