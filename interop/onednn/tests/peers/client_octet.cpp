@@ -5,3 +5,4 @@
 
 #define PEER octet
 #include "client.inl"
+#include "rnn_client.inl"

@@ -4,6 +4,7 @@
 
 #define PEER onednn
 #include "client.inl"
+#include "rnn_client.inl"
 
 // The comparison is with a machine that has AVX512-VNNI. oneDNN's AMX convolutions are no oracle: with a sum
 // post-op their results change from run to run.
