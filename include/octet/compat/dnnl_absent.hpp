@@ -17,11 +17,22 @@ struct beginning_of_desc {
     dnnl_prop_kind_t prop_kind;           ///< direction
 };
 
+/// The description of a GRU with attention, whole, since Octet has other cells of its operation.
+struct attention_gru_desc : public dnnl_rnn_desc_t {
+    /// Of either cell; both are absent.
+    attention_gru_desc(dnnl_primitive_kind_t kind, dnnl_prop_kind_t prop) : dnnl_rnn_desc_t() {
+        primitive_kind = kind;
+        prop_kind = prop;
+        cell_kind = dnnl_vanilla_augru;
+    }
+};
+
 /// An operation that Octet does not have.
-template <primitive::kind operation, prop_kind prop> struct absent : public primitive {
+template <primitive::kind operation, prop_kind prop, typename Data = beginning_of_desc>
+struct absent : public primitive {
     /// Takes what oneDNN's takes; the overloads are for arguments in braces.
     struct desc {
-        beginning_of_desc data{convert_to_c(operation), convert_to_c(prop)}; ///< says which it is
+        Data data{convert_to_c(operation), convert_to_c(prop)}; ///< says which it is
 
         /// Arguments as in oneDNN.
         ///@{
@@ -173,13 +184,15 @@ struct gru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kin
 struct lbr_gru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
     using absent::absent;
 };
-struct augru_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference> {
+struct augru_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference,
+                                                   octet_detail::attention_gru_desc> {
     using absent::absent;
 };
 struct augru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
     using absent::absent;
 };
-struct lbr_augru_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference> {
+struct lbr_augru_forward : public octet_detail::absent<primitive::kind::rnn, prop_kind::forward_inference,
+                                                       octet_detail::attention_gru_desc> {
     using absent::absent;
 };
 struct lbr_augru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {

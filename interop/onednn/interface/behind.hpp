@@ -39,6 +39,9 @@ namespace octet::onednn {
     X(dnnl_primitive_attr_get_output_scales)                                                                 \
     X(dnnl_primitive_attr_get_scales)                                                                        \
     X(dnnl_primitive_attr_get_zero_points)                                                                   \
+    X(dnnl_primitive_attr_get_rnn_data_qparams)                                                              \
+    X(dnnl_primitive_attr_get_rnn_weights_qparams)                                                           \
+    X(dnnl_primitive_attr_get_rnn_weights_projection_qparams)                                                \
     X(dnnl_primitive_attr_get_post_ops)                                                                      \
     X(dnnl_post_ops_len)                                                                                     \
     X(dnnl_post_ops_get_kind)                                                                                \

@@ -42,6 +42,26 @@ listed<std::int32_t> zero_points(const_dnnl_primitive_attr_t attr, int arg) {
     return l;
 }
 
+listed<float> rnn_weights(const_dnnl_primitive_attr_t attr) {
+    listed<float> l;
+    real().dnnl_primitive_attr_get_rnn_weights_qparams(attr, &l.count, &l.mask, &l.values);
+    return l;
+}
+listed<float> rnn_projection(const_dnnl_primitive_attr_t attr) {
+    listed<float> l;
+    real().dnnl_primitive_attr_get_rnn_weights_projection_qparams(attr, &l.count, &l.mask, &l.values);
+    return l;
+}
+struct rnn_data {
+    float scale = 1.f, shift = 0.f;
+    bool is_default() const { return scale == 1.f && shift == 0.f; }
+};
+rnn_data rnn_data_of(const_dnnl_primitive_attr_t attr) {
+    rnn_data data;
+    real().dnnl_primitive_attr_get_rnn_data_qparams(attr, &data.scale, &data.shift);
+    return data;
+}
+
 constexpr int zero_point_args[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
 constexpr int scale_args[] = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1};
 
@@ -139,6 +159,12 @@ octet::primitive_attr to_octet(dnnl_primitive_kind_t kind, const_dnnl_primitive_
     for (const int arg : zero_point_args)
         if (const listed<std::int32_t> l = zero_points(attr, arg); !l.is_default(0))
             result.set_zero_points(arg, l.mask, l.vector());
+    if (const rnn_data data = rnn_data_of(attr); !data.is_default())
+        result.set_rnn_data_qparams(data.scale, data.shift);
+    if (const listed<float> l = rnn_weights(attr); !l.is_default(1.f))
+        result.set_rnn_weights_qparams(l.mask, l.vector());
+    if (const listed<float> l = rnn_projection(attr); !l.is_default(1.f))
+        result.set_rnn_weights_projection_qparams(l.mask, l.vector());
     result.set_post_ops(to_octet(given_post_ops(attr)));
     return result;
 }
@@ -183,6 +209,8 @@ void append_key(std::string &key, const_dnnl_primitive_attr_t attr) {
         out.add(scales(attr, arg));
     for (const int arg : zero_point_args)
         out.add(zero_points(attr, arg));
+    const rnn_data data = rnn_data_of(attr);
+    out.add(data.scale).add(data.shift).add(rnn_weights(attr)).add(rnn_projection(attr));
     for (const given_post_op &op : given_post_ops(attr)) {
         out.add(op.kind).add(op.scale).add(op.zero_point).add(op.type).add(op.alg);
         out.add(op.alpha).add(op.beta).add(op.mask);

@@ -38,6 +38,13 @@ void check_pooling(const dnnl_pooling_desc_t &d) {
         throw refusal("a workspace for the backward pass");
 }
 
+/// oneDNN refuses other cells in int8.
+void check_rnn(const dnnl_rnn_desc_t &d) {
+    if (d.weights_peephole_desc.ndims != 0 ||
+        (d.cell_kind != dnnl_vanilla_lstm && d.cell_kind != dnnl_vanilla_gru))
+        throw refusal("a cell that oneDNN does not have in int8");
+}
+
 /// Refuses what Octet could do, but not as oneDNN does.
 void check(const request &r) {
     switch (r.kind) {
@@ -56,6 +63,8 @@ void check(const request &r) {
         if (!has_factors_of_sizes(as<dnnl_resampling_desc_t>(r)))
             throw refusal("factors that are not the ratio of sizes");
         return;
+    case dnnl_rnn:
+        return check_rnn(as<dnnl_rnn_desc_t>(r));
     case dnnl_concat:
         if (r.concat_dimension < 0 || r.concat_dimension >= r.srcs[0]->ndims)
             throw refusal("a dimension that the tensors don't have");
@@ -65,10 +74,10 @@ void check(const request &r) {
     }
 }
 
-/// Products choose layouts by themselves, reorders never; all others keep that of their source, as in oneDNN.
+/// Products and recurrent networks choose layouts by themselves, reorders never; all others keep that of their source, as in oneDNN.
 bool keeps_layout(dnnl_primitive_kind_t kind) {
     return kind != dnnl_convolution && kind != dnnl_deconvolution && kind != dnnl_inner_product &&
-           kind != dnnl_matmul && kind != dnnl_reorder;
+           kind != dnnl_matmul && kind != dnnl_rnn && kind != dnnl_reorder;
 }
 
 /// A copy of a request in which tensors with layout `any` have what oneDNN would make of it, where Octet
@@ -182,6 +191,7 @@ bool is_candidate(const request &r) {
     case dnnl_softmax_v2:
     case dnnl_resampling:
     case dnnl_prelu:
+    case dnnl_rnn:
         return is_8_bit(src_of(r));
     case dnnl_reorder:
         return is_8_bit(*r.srcs[0]) || is_packed(*r.dst);
