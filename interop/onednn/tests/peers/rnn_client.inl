@@ -1,11 +1,16 @@
 // The part of client.inl for recurrent networks, in the form of oneDNN's example cpu_rnn_inference_int8: weights of f32
 // are quantized by a reorder into the layout that the primitive chose.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <unordered_map>
+
 #include "rnn.hpp"
 
 namespace peers::PEER {
 
 namespace {
+
+using namespace dnnl;
 
 class rnn_client {
 public:
