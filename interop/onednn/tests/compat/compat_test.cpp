@@ -69,13 +69,16 @@ TEST(compat, operations_that_octet_does_not_have_are_named) {
                                                 {0, 0});
         convolution_backward_data::primitive_desc(d, cpu(), convolution_forward::primitive_desc());
     });
-    expect_refusal(dnnl_unimplemented, {"rnn"}, [&] {
-        lstm_forward::primitive_desc(
-            {prop_kind::forward_inference, rnn_direction::unidirectional, md, md, md, md, md, md, md, md, md},
-            cpu());
+    expect_refusal(dnnl_unimplemented, {"vanilla_augru", "Octet does not have"}, [&] {
+        const augru_forward::desc d(prop_kind::forward_inference, rnn_direction::unidirectional, md, md, md,
+                                    md, md, md, md, md);
+        augru_forward::primitive_desc(d, cpu());
+    });
+    expect_refusal(dnnl_unimplemented, {"rnn", "no backward pass"}, [&] {
+        const lstm_backward::desc d(prop_kind::backward, rnn_direction::unidirectional, md, md, md);
+        lstm_backward::primitive_desc(d, cpu(), lstm_forward::primitive_desc());
     });
     EXPECT_FALSE(shuffle_forward::primitive_desc({prop_kind::forward_inference, md, 1, 4}, cpu(), true));
-    expect_refusal(dnnl_unimplemented, {"rnn"}, [] { primitive_attr().set_rnn_data_qparams(1.f, 0.f); });
 
     dnnl_pooling_v2_desc_t backward;
     EXPECT_EQ(dnnl_pooling_v2_backward_desc_init(&backward, dnnl_pooling_max, &md.data, &md.data, nullptr,

@@ -256,8 +256,24 @@ void more_operations(table &t, const client &c) {
 
     IDIOM(lrn_forward::desc d(prop_kind::forward_inference, algorithm::lrn_across_channels, c.f32_matrix, 5,
           1.f, 0.75f); print("a name"))
-    IDIOM(memory::desc x({2, 3, 4}, dt::f32, tag::tnc); lstm_forward::desc *d = nullptr; print(d == nullptr,
-          x.data.ndims))
+    IDIOM(memory::desc x({2, 3, 4}, dt::f32, tag::tnc), y({2, 3, 5}, dt::f32, tag::tnc), none;
+          memory::desc w({1, 1, 4, 3, 5}, dt::f32, tag::any), r({1, 1, 5, 3, 5}, dt::f32, tag::any);
+          memory::desc h({1, 1, 3, 5}, dt::f32, tag::ldnc), b({1, 1, 3, 5}, dt::f32, tag::ldgo);
+          gru_forward::desc d(prop_kind::forward_inference, rnn_direction::unidirectional, x, h, w, r, b, y, h);
+          gru_forward::primitive_desc pd(d, c.eng); print(static_cast<int>(pd.get_kind()));
+          print(pd.src_layer_desc() == x, pd.src_iter_desc() == h, pd.dst_iter_desc() == h, pd.dst_layer_desc() == y);
+          print(pd.src_desc(1) == h, pd.dst_desc(1) == h, pd.weights_desc(2) == b, pd.bias_desc() == b))
+    IDIOM(memory::desc x({2, 3, 4}, dt::f32, tag::tnc), y({2, 3, 5}, dt::f32, tag::tnc), none;
+          memory::desc w({1, 1, 4, 1, 5}, dt::f32, tag::ldigo), r({1, 1, 5, 1, 5}, dt::f32, tag::ldigo);
+          vanilla_rnn_forward::desc d(prop_kind::forward_inference, algorithm::eltwise_tanh,
+                                      rnn_direction::unidirectional, x, none, w, r, none, y, none);
+          print(static_cast<int>(d.data.activation_kind), d.data.src_iter_desc.ndims))
+    IDIOM(primitive_attr a; a.set_rnn_data_qparams(100.f, 12.5f); float scale = 0; float shift = 0;
+          a.get_rnn_data_qparams(scale, shift); print(scale, shift))
+    IDIOM(primitive_attr a; int mask = 1; std::vector<float> s; a.get_rnn_weights_qparams(mask, s); print(mask, s[0]);
+          a.set_rnn_weights_qparams(24, {1.f, 2.f, 3.f}); a.get_rnn_weights_qparams(mask, s); print(mask, s[2]);
+          a.set_rnn_weights_projection_qparams(8, {4.f, 5.f}); a.get_rnn_weights_projection_qparams(mask, s);
+          print(mask, s[1]))
     IDIOM(std::unordered_map<int, memory> args; args.insert({DNNL_ARG_DIFF_SRC, memory()}); print(args.size()))
 }
 
