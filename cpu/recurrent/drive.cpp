@@ -116,7 +116,7 @@ template <typename Number, typename Sum> struct workspace {
     workspace(const rnn_problem &p, const form &f, buffers &b) {
         const dim_t rows = f.steps * f.batch, all = f.batch * f.channels, widest = p.bias_gates();
         x = b.take<Number>(rows * f.inputs);
-        first_state = b.take<Number>(f.batch * f.state_channels);
+        first_state = b.take<Number>(f.batch * p.state_inputs());
         for (Number *&layer : of_layer)
             layer = b.take<Number>(rows * f.state_channels);
         unprojected = b.take<Number>(all);

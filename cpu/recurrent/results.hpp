@@ -27,7 +27,7 @@ public:
     /// The states [row][channel] before the first step.
     template <typename Number> void first_states(dim_t l, dim_t d, Number *h, float *c) const {
         const memory_desc &md = p_.src_iter;
-        const dim_t count = p_.batch() * p_.state_channels();
+        const dim_t count = p_.batch() * p_.state_inputs();
         if (md.ndims == 0)
             std::fill(h, h + count, zero<Number>());
         else if (md.data_type == data_type::f32)

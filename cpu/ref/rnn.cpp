@@ -95,7 +95,7 @@ private:
         const dim_t steps = p_.steps(), o = p_.state_channels();
         numbers h, all(static_cast<std::size_t>(steps * o));
         std::vector<float> c;
-        for (dim_t k = 0; k < o; k++)
+        for (dim_t k = 0; k < p_.state_inputs(); k++)
             h.push_back(first_state({l, d, n, k}));
         for (dim_t k = 0; k < p_.channels(); k++)
             c.push_back(src_iter_c_ ? src_iter_c_.f32({l, d, n, k}) : 0.f);
@@ -132,7 +132,7 @@ private:
         return sum(weights_layer_, l, d, x, p_.inputs(), gate, k);
     }
     Number iter_sum(dim_t l, dim_t d, const Number *h, dim_t gate, dim_t k) const {
-        return sum(weights_iter_, l, d, h, p_.state_channels(), gate, k);
+        return sum(weights_iter_, l, d, h, p_.state_inputs(), gate, k);
     }
     float weights_sum(const bound_tensor &w, dim_t l, dim_t d, dim_t gate, dim_t k) const {
         std::int32_t total = 0;

@@ -36,7 +36,8 @@ inline namespace v0 {
 ///          weights_layer {L, D, SLC, G, DHC}, weights_iter {L, D, DIC, G, DHC}; G is 1, 4 (i, f, c~, o) or 3
 ///          (u, r, o); bias {L, D, G, DHC}, of lbr_gru {L, D, 4, DHC};
 ///          weights_peephole {L, D, 3, DHC} (i, f, o); weights_projection {L, D, DHC, DIC}, without it DIC is
-///          DHC. With several layers SLC is DIC: a direction's layers read the one below in that direction.
+///          DHC. With several layers SLC is DIC: a direction's layers read the one below in that direction. With
+///          one step src_iter and the inputs of weights_iter may have other channels than DIC, but in a GRU.
 /// Optional bias, every state (src: zeros), peepholes, projection. dst_iter may be src_iter's memory, and
 ///          dst_iter_c that of src_iter_c, in the same layout.
 /// Types    f32 throughout; or src_layer u8 or s8 with weights s8, dst_layer of src_layer's type or f32,

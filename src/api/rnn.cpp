@@ -98,9 +98,12 @@ void check_shapes(rnn_problem &p) {
     const dim_t g = p.cell == algorithm::vanilla_rnn ? 1 : is_gru(p.cell) ? 3 : 4;
     const dim_t o = has_projection ? p.weights_projection.dims[3] : h;
     const dim_t i = p.src_layer.dims[2];
+    require_tensor(operation, "weights_iter", p.weights_iter, 5, 5);
+    // One step may read a state with more in it than it gives, such as the context of an attention.
+    const dim_t s = t == 1 && !is_gru(p.cell) ? p.state_inputs() : o;
     require_shape("src_layer", p.src_layer, {t, n, i});
     require_weights("weights_layer", p.weights_layer, {l, d, i, g, h}, g);
-    require_weights("weights_iter", p.weights_iter, {l, d, o, g, h},
+    require_weights("weights_iter", p.weights_iter, {l, d, s, g, h},
                     p.cell == algorithm::vanilla_gru ? 2 : g);
     require_optional_shape("weights_peephole", p.weights_peephole, {l, d, 3, h});
     if (has_projection)
@@ -108,7 +111,7 @@ void check_shapes(rnn_problem &p) {
     require_optional_shape("bias", p.bias, {l, d, p.bias_gates(), h});
     require_shape("dst_layer", p.dst_layer,
                   {t, n, p.direction == rnn_direction::bidirectional_concat ? 2 * o : o});
-    require_optional_shape("src_iter", p.src_iter, {l, d, n, o});
+    require_optional_shape("src_iter", p.src_iter, {l, d, n, s});
     require_optional_shape("dst_iter", p.dst_iter, {l, d, n, o});
     require_optional_shape("src_iter_c", p.src_iter_c, {l, d, n, h});
     require_optional_shape("dst_iter_c", p.dst_iter_c, {l, d, n, h});

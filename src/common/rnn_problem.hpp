@@ -26,8 +26,12 @@ struct rnn_problem {
     dim_t directions() const { return weights_layer.dims[1]; }
     dim_t inputs() const { return weights_layer.dims[2]; } ///< channels of a layer's input
     dim_t gates() const { return weights_layer.dims[3]; }
-    dim_t channels() const { return weights_layer.dims[4]; }      ///< of c, and of h before the projection
-    dim_t state_channels() const { return weights_iter.dims[2]; } ///< of h
+    dim_t channels() const { return weights_layer.dims[4]; } ///< of c, and of h before the projection
+    /// Of h: what a cell gives, and what it reads, which is the same unless there is one step.
+    ///@{
+    dim_t state_channels() const { return has_projection() ? weights_projection.dims[3] : channels(); }
+    dim_t state_inputs() const { return weights_iter.dims[2]; }
+    ///@}
     dim_t bias_gates() const { return gates() + (cell == algorithm::lbr_gru ? 1 : 0); }
     bool has_projection() const { return weights_projection.ndims != 0; }
     /// True for a direction that begins with the last step.

@@ -81,10 +81,13 @@ network random_network(inputs &in) {
     d.direction = static_cast<rnn_direction>(in.between(0, 3));
     const data_type type = types[in.between(0, 2)];
     const bool is_f32 = type == data_type::f32, is_lstm = d.cell == algorithm::vanilla_lstm;
-    const dim_t t = in.between(1, 5), n = in.between(1, 4), h = in.between(1, 40), l = in.between(1, 3);
+    const dim_t t = in.one_in(4) ? 1 : in.between(2, 5), n = in.between(1, 4), h = in.between(1, 40),
+                l = in.between(1, 3);
     const dim_t directions = d.direction >= rnn_direction::bidirectional_concat ? 2 : 1;
     const bool has_projection = is_lstm && in.one_in(3);
     const dim_t o = has_projection ? in.between(1, 24) : h, i = l > 1 ? o : in.between(1, 70);
+    const bool is_gru = d.cell == algorithm::vanilla_gru || d.cell == algorithm::lbr_gru;
+    const dim_t s = t == 1 && !is_gru ? in.between(1, 50) : o; // channels that one step reads
     const dim_t gates = is_lstm ? 4 : d.cell == algorithm::vanilla_rnn ? 1 : 3;
     const data_type weights = is_f32 ? data_type::f32 : data_type::s8,
                     result = in.one_in(2) ? type : data_type::f32,
@@ -100,7 +103,7 @@ network random_network(inputs &in) {
             memory::desc({l, directions, i, gates, h}, weights,
                          in.one_in(2) ? format_tag::ldigo : format_tag::ldgoi));
     net.set(OCTET_ARG_WEIGHTS_ITER, &rnn_desc::weights_iter,
-            row_major({l, directions, o, gates, h}, weights));
+            row_major({l, directions, s, gates, h}, weights));
     net.set(OCTET_ARG_DST_LAYER, &rnn_desc::dst_layer,
             row_major({t, n, d.direction == rnn_direction::bidirectional_concat ? 2 * o : o}, result));
     if (has_projection)
@@ -108,7 +111,7 @@ network random_network(inputs &in) {
                 row_major({l, directions, h, o}, weights));
     maybe(OCTET_ARG_BIAS, &rnn_desc::bias, {l, directions, gates + (d.cell == algorithm::lbr_gru), h},
           data_type::f32);
-    maybe(OCTET_ARG_SRC_ITER, &rnn_desc::src_iter, {l, directions, n, o}, state);
+    maybe(OCTET_ARG_SRC_ITER, &rnn_desc::src_iter, {l, directions, n, s}, state);
     maybe(OCTET_ARG_DST_ITER, &rnn_desc::dst_iter, {l, directions, n, o}, state);
     if (is_lstm) {
         maybe(OCTET_ARG_SRC_ITER_C, &rnn_desc::src_iter_c, {l, directions, n, h}, data_type::f32);
