@@ -7,6 +7,7 @@
 
 #include "common/dynamic_matmul_problem.hpp"
 #include "common/element.hpp"
+#include "common/lrn_problem.hpp"
 #include "common/text.hpp"
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
@@ -167,6 +168,7 @@ families<binary_problem> families_of(const binary_problem &) {
 families<softmax_problem> families_of(const softmax_problem &) {
     return {in_one_order<softmax_problem, softmax::plan>("jit:stream"), reference<softmax_problem>()};
 }
+families<lrn_problem> families_of(const lrn_problem &) { return {reference<lrn_problem>()}; }
 families<prelu_problem> families_of(const prelu_problem &) {
     return {in_one_order<prelu_problem, stream::plan>("jit:stream"), reference<prelu_problem>()};
 }
@@ -269,6 +271,7 @@ template selection<reorder_problem> select(const reorder_problem &);
 template selection<pooling_problem> select(const pooling_problem &);
 template selection<binary_problem> select(const binary_problem &);
 template selection<softmax_problem> select(const softmax_problem &);
+template selection<lrn_problem> select(const lrn_problem &);
 template selection<prelu_problem> select(const prelu_problem &);
 template selection<sum_problem> select(const sum_problem &);
 template selection<concat_problem> select(const concat_problem &);

@@ -29,6 +29,7 @@ enum class scratch_slot {
     column_scales,
     column_sums,
     scaled_weights, ///< weights packed with scales
+    between_convolutions,
     count
 };
 

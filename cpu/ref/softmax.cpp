@@ -183,19 +183,38 @@ public:
         float highest = -std::numeric_limits<float>::infinity();
         for (dim_t i = 0; i < n; i++)
             highest = std::max(highest, value(i));
-        softmax_lane_sums sums{};
-        for (dim_t i = 0; i < n; i++)
-            sums[i % softmax_lanes] += exponential(value(i) - highest);
-        const float sum = sum_of_lanes(p_, sums), log_of_sum = eltwise_log(sum),
-                    reciprocal_of_sum = 1.f / sum;
+        const float sum =
+            p_.sums_in_order ? sum_in_order(n, value, highest) : sum_in_lanes(n, value, highest);
+        const float log_of_sum = p_.sums_in_order ? std::log(sum) : eltwise_log(sum);
+        const float reciprocal_of_sum = 1.f / sum;
         for (dim_t i = 0; i < n; i++) {
             const float x = value(i) - highest; // also places `at`
-            const float y = p_.is_log ? x - log_of_sum : exponential(x) * reciprocal_of_sum;
+            const float y = p_.is_log ? as_stored(x) - log_of_sum : exponential(x) * reciprocal_of_sum;
             out.finish(y * p_.src_scale * output_scale(out, at), at);
         }
     }
 
 private:
+    template <typename Value> float sum_in_lanes(dim_t n, const Value &value, float highest) const {
+        softmax_lane_sums sums{};
+        for (dim_t i = 0; i < n; i++)
+            sums[i % softmax_lanes] += exponential(value(i) - highest);
+        return sum_of_lanes(p_, sums);
+    }
+    template <typename Value> float sum_in_order(dim_t n, const Value &value, float highest) const {
+        float sum = 0.f;
+        for (dim_t i = 0; i < n; i++)
+            sum = sum + std::exp(value(i) - highest);
+        return sum;
+    }
+    /// A difference that lies in a dst of 16-bit floats before log of the sum comes.
+    float as_stored(float x) const {
+        if (!is_small_float(p_.dst.data_type))
+            return x;
+        std::uint16_t bits = 0;
+        store_f32(&bits, p_.dst.data_type, 0, x);
+        return load_f32(&bits, p_.dst.data_type, 0);
+    }
     float exponential(float x) const { return eltwise(exponential_of(p_), 0.f, 0.f, x); }
     float output_scale(const bound_epilogue &out, const coordinates &at) const {
         return p_.out_stage.output_scales.is_set() ? out.scale_at(at) : 1.f;

@@ -336,6 +336,10 @@ std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_pr
 } // namespace
 
 candidate plan(const softmax_problem &p, const machine &m) {
+    if (p.sums_in_order)
+        return candidate::refused("a logsoftmax along an axis that is not innermost, which sums in order");
+    if (is_small_float(p.src.data_type) || is_small_float(p.dst.data_type))
+        return candidate::refused("elements of bf16 or f16");
     if (softmax_form_of(p) == form::ort && p.dst.data_type == data_type::s8 && ort_softmax_overflows(p))
         return candidate::refused("rows so short that products overflow, to s8");
     const instruction_set isa = m.isa;

@@ -125,12 +125,28 @@ struct scaled_add {
     requantization_rule rule = tflite_rule; ///< a tflite rule, or xnnpack_f32
 };
 
+/// A depthwise convolution of the convolution's results, the last operation of a chain but for those that
+/// belong to it: the convolution and the post-ops before this one give a tensor of the type of the descriptor's
+/// dst, the intermediate; of it dst is the depthwise convolution with these scales and the post-ops behind.
+/// Each spatial dimension of dst is ceil(intermediate / stride). Weights {C, 1, 1, kernel, kernel} and bias {C}
+/// are passed as `OCTET_ARG_ATTR_POST_OP_DW | OCTET_ARG_WEIGHTS` and `| OCTET_ARG_BIAS`.
+struct depthwise {
+    octet::data_type weights = octet::data_type::s8; ///< s8
+    octet::data_type bias = octet::data_type::undef; ///< undef: none
+    octet::data_type dst = octet::data_type::u8;     ///< of dst
+    dim_t kernel = 3;                                ///< 1 or more
+    dim_t stride = 1;                                ///< 1 or more
+    dim_t padding = 1;           ///< in front, below `kernel`; behind: what the size needs
+    masked_values<float> scales; ///< as output scales: mask 0 or 1 << 1 over dst
+};
+
 } // namespace post_op
 
 /// Any of the stages above: one entry of a chain.
-using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu,
-                                   post_op::clip, post_op::add, post_op::rescaled_sum, post_op::leaky_relu,
-                                   post_op::table, post_op::qlinear_add, post_op::scaled_add>;
+using post_op_entry =
+    std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu, post_op::clip, post_op::add,
+                 post_op::rescaled_sum, post_op::leaky_relu, post_op::table, post_op::qlinear_add,
+                 post_op::scaled_add, post_op::depthwise>;
 
 /// An ordered chain of at most 32 operations on the destination. Each `append` throws `invalid_arguments` for
 /// a value outside its documentation.
@@ -153,6 +169,20 @@ public:
     void append_qlinear_add(const post_op::qlinear_add &stage);
     void append_scaled_add(const post_op::scaled_add &stage);
     ///@}
+    /// A depthwise convolution behind a convolution, see post_op::depthwise; without scales they are 1. The
+    /// others are oneDNN's names for 3 x 3 windows with a stride of 1 or 2 and a padding of 1.
+    ///@{
+    void append_dw(octet::data_type weights, octet::data_type bias, octet::data_type dst, dim_t kernel,
+                   dim_t stride, dim_t padding_l, int mask, const std::vector<float> &scales);
+    void append_dw_k3s1p1(octet::data_type weights, octet::data_type bias, octet::data_type dst, int mask,
+                          const std::vector<float> &scales) {
+        append_dw(weights, bias, dst, 3, 1, 1, mask, scales);
+    }
+    void append_dw_k3s2p1(octet::data_type weights, octet::data_type bias, octet::data_type dst, int mask,
+                          const std::vector<float> &scales) {
+        append_dw(weights, bias, dst, 3, 2, 1, mask, scales);
+    }
+    ///@}
 
     int len() const { return static_cast<int>(entries_.size()); } ///< number of entries
     /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of
@@ -166,6 +196,9 @@ public:
                             float &beta) const;
     void get_params_binary(int index, octet::algorithm &algorithm, memory::desc &src1) const;
     void get_params_prelu(int index, int &mask) const;
+    void get_params_dw(int index, octet::data_type &weights, octet::data_type &bias, octet::data_type &dst,
+                       dim_t &kernel, dim_t &stride, dim_t &padding_l, int &mask,
+                       std::vector<float> &scales) const;
     ///@}
 
     const std::vector<post_op_entry> &entries() const { return entries_; } ///< in order

@@ -169,6 +169,9 @@ enum class primitive_kind {
     deconvolution,
     concat,
     resampling,
+    lrn,
+    shuffle,
+    logsoftmax,
     batch_normalization,
     layer_normalization,
     reduction,
@@ -237,6 +240,8 @@ enum class algorithm {
     resampling_linear,
     softmax_accurate,
     softmax_log,
+    lrn_across_channels,
+    lrn_within_channel,
     reduction_max,
     reduction_min,
     reduction_sum,
@@ -375,6 +380,7 @@ inline bool is_runtime_value(float value) {
 #define OCTET_ARG_MULTIPLE_SRC 1024
 #define OCTET_ARG_ATTR_OUTPUT_SCALES 513
 #define OCTET_ARG_ATTR_ZERO_POINTS 4096
+#define OCTET_ARG_ATTR_POST_OP_DW 8192
 #define OCTET_ARG_ATTR_INPUT_SCALES 1048576
 #define OCTET_ARG_ATTR_SCALES OCTET_ARG_ATTR_INPUT_SCALES
 #define OCTET_ARG_ATTR_MULTIPLE_POST_OP_BASE 16384

@@ -76,7 +76,10 @@ template <typename V> void describe(V &v, const dnnl_inner_product_desc_t &d) {
     v.parameters(d.prop_kind);
 }
 template <typename V> void describe(V &v, const dnnl_matmul_desc_t &d) { describe_products(v, d); }
-template <typename V> void describe(V &v, const dnnl_shuffle_desc_t &d) { v.add_unnamed(d.data_desc); }
+template <typename V> void describe(V &v, const dnnl_shuffle_desc_t &d) {
+    v.add_data(d.data_desc);
+    v.parameters(d.prop_kind, d.axis, d.group_size);
+}
 template <typename V> void describe(V &v, const dnnl_eltwise_desc_t &d) {
     v.add_data(d.data_desc);
     v.add_unnamed(d.diff_data_desc);
@@ -117,7 +120,9 @@ template <typename V> void describe(V &v, const dnnl_prelu_desc_t &d) {
     v.parameters(d.prop_kind);
 }
 template <typename V> void describe(V &v, const dnnl_lrn_desc_t &d) {
-    v.add_unnamed(d.data_desc, d.diff_data_desc);
+    v.add_data(d.data_desc);
+    v.add_unnamed(d.diff_data_desc);
+    v.parameters(d.prop_kind, d.alg_kind, d.local_size, d.lrn_alpha, d.lrn_beta, d.lrn_k);
 }
 template <typename V> void describe(V &v, const dnnl_batch_normalization_desc_t &d) {
     v.add_data(d.data_desc);

@@ -47,9 +47,13 @@ primitive_desc pooling(const Desc &d, const dnnl_dims_t &dilation, const primiti
                                  attr);
 }
 
-primitive_desc softmax(const dnnl_softmax_desc_t &d, algorithm alg, const primitive_attr &attr) {
-    const memory::desc data = desc_of(d.data_desc, "data");
-    return made<softmax_forward>({prop_of(d.prop_kind), alg, data, data, d.softmax_axis}, attr);
+/// oneDNN computes a logarithm as logsoftmax does, whichever operation asks for it.
+primitive_desc softmax(const dnnl_softmax_v2_desc_t &d, const primitive_attr &attr) {
+    const prop_kind prop = prop_of(d.prop_kind);
+    const algorithm alg = algorithm_of(d.alg_kind);
+    const memory::desc src = desc_of(d.src_desc, "src"), dst = desc_of(d.dst_desc, "dst");
+    return alg == algorithm::softmax_log ? made<logsoftmax_forward>({prop, src, dst, d.softmax_axis}, attr)
+                                         : made<softmax_forward>({prop, alg, src, dst, d.softmax_axis}, attr);
 }
 
 primitive_desc resampling(const dnnl_resampling_desc_t &d, const primitive_attr &attr) {
@@ -164,15 +168,30 @@ primitive_desc translate(const request &r, const primitive_attr &attr) {
             {prop_of(d.prop_kind), algorithm_of(d.alg_kind), desc_of(d.data_desc, "data"), d.alpha, d.beta},
             attr);
     }
-    case dnnl_softmax:
-        return softmax(as<dnnl_softmax_desc_t>(r), algorithm::softmax_accurate, attr);
-    case dnnl_logsoftmax:
-        return softmax(as<dnnl_softmax_desc_t>(r), algorithm::softmax_log, attr);
-    case dnnl_softmax_v2: {
-        const auto &d = as<dnnl_softmax_v2_desc_t>(r);
-        return made<softmax_forward>({prop_of(d.prop_kind), algorithm_of(d.alg_kind),
-                                      desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"), d.softmax_axis},
+    case dnnl_softmax: {
+        const auto &d = as<dnnl_softmax_desc_t>(r);
+        return made<softmax_forward>({prop_of(d.prop_kind), desc_of(d.data_desc, "data"), d.softmax_axis},
                                      attr);
+    }
+    case dnnl_logsoftmax: {
+        const auto &d = as<dnnl_softmax_desc_t>(r);
+        return made<logsoftmax_forward>({prop_of(d.prop_kind), desc_of(d.data_desc, "data"), d.softmax_axis},
+                                        attr);
+    }
+    case dnnl_softmax_v2:
+        return softmax(as<dnnl_softmax_v2_desc_t>(r), attr);
+    case dnnl_lrn: {
+        const auto &d = as<dnnl_lrn_desc_t>(r);
+        return made<lrn_forward>({prop_of(d.prop_kind), algorithm_of(d.alg_kind),
+                                  desc_of(d.data_desc, "data"), d.local_size, d.lrn_alpha, d.lrn_beta,
+                                  d.lrn_k},
+                                 attr);
+    }
+    case dnnl_shuffle: {
+        const auto &d = as<dnnl_shuffle_desc_t>(r);
+        return made<shuffle_forward>(
+            {prop_of(d.prop_kind), desc_of(d.data_desc, "data"), d.axis, static_cast<int>(d.group_size)},
+            attr);
     }
     case dnnl_prelu: {
         const auto &d = as<dnnl_prelu_desc_t>(r);

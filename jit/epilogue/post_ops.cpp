@@ -251,6 +251,9 @@ template <> void epilogue_emitter::apply(const post_op::scaled_add &op, const co
     requantize_signed(at.x, op.rule, op.multipliers.dst);
 }
 
+/// Never reached: operations refuse chains with one, and a convolution cuts its chain there.
+template <> void epilogue_emitter::apply(const post_op::depthwise &, const context &) {}
+
 namespace {
 
 /// A function whose steps wait for each other takes longer than its operations do: several vectors go through

@@ -10,6 +10,7 @@
 
 #include "api/accumulating.hpp"
 #include "api/convolution_shapes.hpp"
+#include "api/depthwise_post_op.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
@@ -24,6 +25,8 @@ constexpr auto parameters = [](auto &d, const auto &visit) { visit_convolution(d
 
 primitive_desc_ptr make(const convolution_forward::desc &d, const request &r) {
     return run_front(r, [&] {
+        if (has_depthwise(r.attr))
+            return make_with_depthwise(d, r, parameter_text(d, parameters), make);
         require_forward(operation, d.prop);
         require_algorithm(operation, d.alg, algorithm::convolution_direct, algorithm::convolution_auto,
                           "convolution_direct, convolution_auto");

@@ -15,13 +15,10 @@ memory_desc with_layout_of(const memory_desc &layout, data_type type) {
     return md;
 }
 
-void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &dst) {
-    require_tensor(operation, "src", src, 1, max_ndims);
-    require_tensor(operation, "dst", dst, 1, max_ndims);
-    if (!same_dims(src, dst))
-        throw_invalid(operation, ": src has dims ", dims_text(src), ", dst ", dims_text(dst));
-    require_type(operation, "src", src, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
-    require_type(operation, "dst", dst, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+namespace {
+
+/// `any` takes the other tensor's layout.
+void resolve_common_layout(const char *operation, memory_desc &src, memory_desc &dst) {
     if (src.format_kind == format_kind::any && dst.format_kind == format_kind::plain)
         src = with_layout_of(dst, src.data_type);
     resolve_activation_layout(src);
@@ -30,6 +27,27 @@ void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &d
     require_plain(operation, "src", src);
     require_plain(operation, "dst", dst);
     require_no_overlap(operation, dst);
+}
+
+} // namespace
+
+void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &dst) {
+    require_tensor(operation, "src", src, 1, max_ndims);
+    require_tensor(operation, "dst", dst, 1, max_ndims);
+    if (!same_dims(src, dst))
+        throw_invalid(operation, ": src has dims ", dims_text(src), ", dst ", dims_text(dst));
+    require_type(operation, "src", src, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    require_type(operation, "dst", dst, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    resolve_common_layout(operation, src, dst);
+}
+
+void resolve_same_type(const char *operation, memory_desc &src, memory_desc &dst,
+                       std::initializer_list<data_type> types) {
+    if (!same_dims(src, dst))
+        throw_invalid(operation, ": src has dims ", dims_text(src), ", dst ", dims_text(dst));
+    require_type(operation, "src", src, types);
+    require_type(operation, "dst", dst, {src.data_type});
+    resolve_common_layout(operation, src, dst);
 }
 
 float tensor_scale(const char *operation, const primitive_attr &attr, int arg, float otherwise) {

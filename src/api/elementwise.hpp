@@ -10,6 +10,10 @@ namespace octet::impl {
 /// Equal shapes in plain layouts; `any` takes the other tensor's layout, or channels-last.
 void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &dst);
 
+/// The same for operations whose dst has src's type, one of `types`. Both are tensors.
+void resolve_same_type(const char *operation, memory_desc &src, memory_desc &dst,
+                       std::initializer_list<data_type> types);
+
 /// Scale of one argument, per tensor and given at creation. `otherwise` without one; 0: it is required.
 float tensor_scale(const char *operation, const primitive_attr &attr, int arg, float otherwise = 0.f);
 

@@ -140,6 +140,7 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
     data->parameters = std::move(parameters);
     data->implementation = chosen.name;
     data->refusals = std::move(chosen.refusals);
+    data->described_dst = chosen.described_dst;
 
     key_builder key;
     key.add(data->operation)
@@ -150,6 +151,7 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
         .add(chosen.here.fork_cycles);
     for (const auto &[arg, md] : data->args)
         key.add(arg).add(md.data);
+    key.add(data->described_dst.data);
 
     if (!r.is_trial)
         log_creation(*data);

@@ -63,7 +63,8 @@ struct chosen_implementation {
     const char *name = nullptr; ///< null: none
     std::function<std::shared_ptr<const kernel>()> create;
     std::vector<std::string> refusals;
-    machine here; ///< the machine for which the plan divides the work; part of the key
+    machine here;                    ///< the machine for which the plan divides the work; part of the key
+    memory::desc described_dst = {}; ///< as in primitive_description
 };
 /// Null without an implementation, if the request allows that; else throws `unimplemented` with all reasons.
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,

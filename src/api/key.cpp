@@ -37,7 +37,7 @@ struct post_op_key {
             key.add(element);
     }
     template <typename T> void operator()(const T &x) const {
-        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, masked_values<float>>)
             key.add(x);
         else
             for_each_member(x, *this);

@@ -46,13 +46,27 @@ void operand_tensors::add_to(tensor_map &tensors) const {
         tensors[OCTET_ARG_SHIFT] = &vector;
 }
 
+namespace {
+
+/// Scales, zero points or multipliers.
+bool has_numbers(const primitive_attr &attr) {
+    return attr.output_scales().is_set() || !attr.scales().empty() || !attr.zero_points().empty() ||
+           attr.multipliers().is_set() || attr.real_scales().is_set() || !attr.input_multipliers().empty();
+}
+
+} // namespace
+
+void require_no_attributes(const char *operation, const primitive_attr &attr) {
+    if (attr.rule() != requantization_rule::automatic || has_numbers(attr) || attr.get_post_ops().len() != 0)
+        throw_unimplemented(operation, ": attributes, implemented: none");
+}
+
 epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,
                               operators other) {
     const requantization_rule rule =
         attr.rule() == requantization_rule::automatic ? unchanged(true) : attr.rule();
     require_operators(operation, rule, {operators::reals, other});
-    if (attr.output_scales().is_set() || !attr.scales().empty() || !attr.zero_points().empty() ||
-        attr.multipliers().is_set() || attr.real_scales().is_set() || !attr.input_multipliers().empty())
+    if (has_numbers(attr))
         throw_unimplemented(operation, ": attributes other than post-ops");
     attribute_support support{operation};
     support.accumulates = false;

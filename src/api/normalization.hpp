@@ -34,6 +34,9 @@ constexpr auto normalization_parameters = [](auto &d, const auto &visit) {
           d.prop == prop_kind::forward_training && !has(d.flags, normalization_flags::use_global_stats));
 };
 
+/// Throws `unimplemented` for any.
+void require_no_attributes(const char *operation, const primitive_attr &attr);
+
 /// Post-ops are the only attributes that normalizations and reductions have; rules are f32 and those of `other`.
 epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,
                               operators other = operators::reals);

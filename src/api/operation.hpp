@@ -99,6 +99,7 @@ struct sliding_windows {
 ///@{
 void read_parameter(const char *name, const std::string &given, float &value);
 void read_parameter(const char *name, const std::string &given, int &value);
+void read_parameter(const char *name, const std::string &given, dim_t &value);
 void read_parameter(const char *name, const std::string &given, algorithm &value);
 void read_parameter(const char *name, const std::string &given, resampling_coordinates &value);
 void read_parameter(const char *name, const std::string &given, rnn_direction &value);

@@ -17,6 +17,9 @@ namespace impl {
     ROW(eltwise)                                                                                             \
     ROW(binary)                                                                                              \
     ROW(softmax)                                                                                             \
+    ROW(logsoftmax)                                                                                          \
+    ROW(lrn)                                                                                                 \
+    ROW(shuffle)                                                                                             \
     ROW(resampling)                                                                                          \
     ROW(sum)                                                                                                 \
     ROW(concat)                                                                                              \

@@ -19,6 +19,7 @@ namespace octet {
 inline namespace v0 {
 
 using impl::throw_invalid;
+using impl::throw_unimplemented;
 
 namespace {
 
@@ -187,6 +188,20 @@ struct post_op_check {
         check_zero_point("append_scaled_add: zero_point", op.zero_point);
         check_zero_point("append_scaled_add: dst_zero_point", op.dst_zero_point);
     }
+    void operator()(const post_op::depthwise &op) const {
+        if (op.weights == data_type::undef || op.dst == data_type::undef)
+            throw_invalid("append_dw: weights have type ", to_string(op.weights), ", dst ", to_string(op.dst),
+                          ", allowed: any type but undef");
+        if (op.kernel < 1 || op.stride < 1)
+            throw_invalid("append_dw: kernel is ", op.kernel, ", stride ", op.stride,
+                          ", allowed: 1 and above");
+        if (op.padding < 0 || op.padding >= op.kernel)
+            throw_invalid("append_dw: padding_l is ", op.padding, ", allowed: 0 to ", op.kernel - 1);
+        if (op.scales.mask != 0 && op.scales.mask != 1 << 1)
+            throw_invalid("append_dw: mask is ", op.scales.mask, ", allowed: 0 or 2 (channels)");
+        if (op.scales.runtime)
+            throw_unimplemented("append_dw: scales given at execution, implemented: numbers");
+    }
 
     /// XNNPACK's: products of codes and weights, and a shift.
     static void check_weights(const add_multipliers &m) {
@@ -241,6 +256,12 @@ void post_ops::append_leaky_relu(const post_op::leaky_relu &stage) { append(stag
 void post_ops::append_table(const post_op::table &stage) { append(stage); }
 void post_ops::append_qlinear_add(const post_op::qlinear_add &stage) { append(stage); }
 void post_ops::append_scaled_add(const post_op::scaled_add &stage) { append(stage); }
+void post_ops::append_dw(octet::data_type weights, octet::data_type bias, octet::data_type dst, dim_t kernel,
+                         dim_t stride, dim_t padding_l, int mask, const std::vector<float> &scales) {
+    const auto values =
+        scales.empty() ? masked_values<float>{0, {1.f}, false} : checked_scales("append_dw", mask, scales);
+    append(post_op::depthwise{weights, bias, dst, kernel, stride, padding_l, values});
+}
 
 primitive_kind post_ops::kind(int index) const {
     if (index < 0 || index >= len())
@@ -284,6 +305,20 @@ void post_ops::get_params_binary(int index, octet::algorithm &alg, memory::desc 
 }
 void post_ops::get_params_prelu(int index, int &mask) const {
     mask = stage_at<post_op::prelu>("get_params_prelu", index).mask;
+}
+
+void post_ops::get_params_dw(int index, octet::data_type &weights, octet::data_type &bias,
+                             octet::data_type &dst, dim_t &kernel, dim_t &stride, dim_t &padding_l, int &mask,
+                             std::vector<float> &scales) const {
+    const post_op::depthwise &stage = stage_at<post_op::depthwise>("get_params_dw", index);
+    weights = stage.weights;
+    bias = stage.bias;
+    dst = stage.dst;
+    kernel = stage.kernel;
+    stride = stage.stride;
+    padding_l = stage.padding;
+    mask = stage.scales.mask;
+    scales = stage.scales.values;
 }
 
 // ---- primitive_attr

@@ -26,6 +26,7 @@ struct primitive_description {
     std::string operation; ///< "convolution"
     primitive_attr attr;
     std::map<int, memory::desc> args; ///< every execution argument with its descriptor
+    memory::desc described_dst;       ///< of a text, if it is not that of dst; else the zero descriptor
     std::map<int, extent> extents;    ///< the places of their elements, for the check that inputs are not dst
     std::vector<byte_range> ranges;   ///< the same in short, dst first: all that most executions look at
     std::string parameters;           ///< "strides:1x1 dilates:0x0 padding_l:1x1"

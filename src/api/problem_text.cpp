@@ -40,9 +40,11 @@ std::string problem_text(const primitive_description &data) {
     std::string s = data.operation;
     const auto add_tensor = [&](int arg) {
         const auto found = data.args.find(arg);
-        if (found != data.args.end())
-            s += text(" ", argument_name(arg), ":",
-                      tensor_text(found->second.data, spelling_of(row, data, arg, found->second.data)));
+        if (found == data.args.end())
+            return;
+        const bool is_other = arg == OCTET_ARG_DST && !data.described_dst.is_zero();
+        const memory_desc &md = (is_other ? data.described_dst : found->second).data;
+        s += text(" ", argument_name(arg), ":", tensor_text(md, spelling_of(row, data, arg, md)));
     };
     add_tensor(OCTET_ARG_SRC);
     add_tensor(OCTET_ARG_SRC_1);
@@ -94,6 +96,7 @@ template <typename Enum> void read_name(const char *name, const std::string &giv
 
 void read_parameter(const char *, const std::string &given, float &value) { value = number_of<float>(given); }
 void read_parameter(const char *, const std::string &given, int &value) { value = number_of<int>(given); }
+void read_parameter(const char *, const std::string &given, dim_t &value) { value = number_of<dim_t>(given); }
 void read_parameter(const char *name, const std::string &given, algorithm &value) {
     read_name(name, given, value);
 }

@@ -189,6 +189,11 @@ template <> number bound_epilogue::apply(const post_op::scaled_add &op, number x
     return impl::requantize(op.rule, wrap(sum), op.multipliers.dst);
 }
 
+/// Never reached: operations refuse chains with one, and a convolution cuts its chain there.
+template <> number bound_epilogue::apply(const post_op::depthwise &, number x, const context &) const {
+    return x;
+}
+
 // ---- the store
 
 void bound_epilogue::finish(number x, const coordinates &at) const {

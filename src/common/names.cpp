@@ -90,6 +90,9 @@ const char *to_string(primitive_kind kind) {
                                             "deconvolution",
                                             "concat",
                                             "resampling",
+                                            "lrn",
+                                            "shuffle",
+                                            "logsoftmax",
                                             "batch_normalization",
                                             "layer_normalization",
                                             "reduction",
@@ -167,6 +170,8 @@ const char *to_string(algorithm alg) {
                                             "resampling_linear",
                                             "softmax_accurate",
                                             "softmax_log",
+                                            "lrn_across_channels",
+                                            "lrn_within_channel",
                                             "reduction_max",
                                             "reduction_min",
                                             "reduction_sum",
@@ -346,7 +351,9 @@ std::string argument_to_string(int arg) {
     if (arg >= base && arg < OCTET_ARG_ATTR_MULTIPLE_POST_OP(max_post_ops))
         return impl::text("OCTET_ARG_ATTR_MULTIPLE_POST_OP(", arg / base - 1, ") | ",
                           tensor_argument(arg % base));
-    if (arg >= OCTET_ARG_ATTR_ZERO_POINTS && arg < base)
+    if (arg >= OCTET_ARG_ATTR_POST_OP_DW && arg < base)
+        return "OCTET_ARG_ATTR_POST_OP_DW | " + tensor_argument(arg - OCTET_ARG_ATTR_POST_OP_DW);
+    if (arg >= OCTET_ARG_ATTR_ZERO_POINTS && arg < OCTET_ARG_ATTR_POST_OP_DW)
         return "OCTET_ARG_ATTR_ZERO_POINTS | " + tensor_argument(arg - OCTET_ARG_ATTR_ZERO_POINTS);
     return tensor_argument(arg);
 }

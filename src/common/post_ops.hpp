@@ -58,6 +58,7 @@ inline constexpr post_op_facts table[] = {
     {index_of<post_op::table>,        "table",        none,                false, false, false, 0},
     {index_of<post_op::qlinear_add>,  "qlinear_add",  none,                true,  true,  true,  0},
     {index_of<post_op::scaled_add>,   "scaled_add",   none,                false, true,  true,  0},
+    {index_of<post_op::depthwise>,    "dw", primitive_kind::convolution,   true,  false, false, 0},
 };
 // clang-format on
 
@@ -101,6 +102,10 @@ inline const post_op::qlinear_add *sum_of_reals_of(const post_op_entry &entry) {
 }
 inline const post_op::scaled_add *sum_of_codes_of(const post_op_entry &entry) {
     return std::get_if<post_op::scaled_add>(&entry);
+}
+/// An operation of its own: no stage of an epilogue, whose chains it ends.
+inline const post_op::depthwise *depthwise_of(const post_op_entry &entry) {
+    return std::get_if<post_op::depthwise>(&entry);
 }
 ///@}
 

@@ -166,12 +166,6 @@ struct shuffle_backward : public octet_detail::absent<primitive::kind::shuffle, 
 
 /// Operations that are missing altogether.
 ///@{
-struct lrn_forward : public octet_detail::absent<primitive::kind::lrn, prop_kind::forward_inference> {
-    using absent::absent;
-};
-struct shuffle_forward : public octet_detail::absent<primitive::kind::shuffle, prop_kind::forward_inference> {
-    using absent::absent;
-};
 struct vanilla_rnn_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
     using absent::absent;
 };

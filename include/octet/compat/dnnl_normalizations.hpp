@@ -97,4 +97,48 @@ struct reduction : public octet_detail::reduction {
     using operation::operation;
 };
 
+namespace octet_detail {
+
+/// The description of a local response normalization.
+struct lrn_desc {
+    dnnl_lrn_desc_t data; ///< the same for the C interface
+    /// Arguments as in oneDNN.
+    lrn_desc(prop_kind prop, algorithm alg, const memory::desc &data_desc, memory::dim local_size,
+             float alpha, float beta, float k = 1.f) {
+        check(dnnl_lrn_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg), &data_desc.data,
+                                         local_size, alpha, beta, k));
+    }
+};
+
+/// The operation of lrn_desc.
+using lrn = operation<described<lrn_desc, primitive::kind::lrn>>;
+
+} // namespace octet_detail
+
+/// Local response normalization: octet::lrn_forward.
+struct lrn_forward : public octet_detail::lrn {
+    using operation::operation;
+};
+
+namespace octet_detail {
+
+/// The description of a channel shuffle.
+struct shuffle_desc {
+    dnnl_shuffle_desc_t data; ///< the same for the C interface
+    /// Arguments as in oneDNN.
+    shuffle_desc(prop_kind prop, const memory::desc &data_desc, int axis, int group_size) {
+        check(dnnl_shuffle_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, axis, group_size));
+    }
+};
+
+/// The operation of shuffle_desc.
+using shuffle = operation<described<shuffle_desc, primitive::kind::shuffle>>;
+
+} // namespace octet_detail
+
+/// Channel shuffle: octet::shuffle_forward.
+struct shuffle_forward : public octet_detail::shuffle {
+    using operation::operation;
+};
+
 } // namespace dnnl

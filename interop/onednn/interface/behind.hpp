@@ -48,6 +48,7 @@ namespace octet::onednn {
     X(dnnl_post_ops_get_params_sum_v3)                                                                       \
     X(dnnl_post_ops_get_params_eltwise)                                                                      \
     X(dnnl_post_ops_get_params_binary)                                                                       \
+    X(dnnl_post_ops_get_params_dw)                                                                           \
     X(dnnl_post_ops_get_params_prelu)                                                                        \
     X(dnnl_memory_desc_get_size)                                                                             \
     X(dnnl_memory_desc_equal)                                                                                \

@@ -21,9 +21,14 @@ bool is_output(int arg) { return arg >= DNNL_ARG_DST_0 && arg <= DNNL_ARG_DST_2;
 
 /// True for the tensors that an execution reads: all but results and the values of attributes.
 bool is_input(int arg) {
-    const bool is_of_post_op = arg >= DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE && arg < DNNL_ARG_ATTR_INPUT_SCALES;
+    const bool is_of_post_op = arg >= DNNL_ARG_ATTR_POST_OP_DW && arg < DNNL_ARG_ATTR_INPUT_SCALES;
     const bool is_source = arg >= DNNL_ARG_MULTIPLE_SRC && arg < DNNL_ARG_MULTIPLE_DST;
     return (!is_output(arg) && arg < DNNL_ARG_WORKSPACE) || is_source || is_of_post_op;
+}
+
+/// False for the dst that the client described where a depthwise convolution follows.
+bool has_shape_of(const dnnl_memory_desc_t &md, const octet::memory_desc &own) {
+    return std::equal(md.dims, md.dims + md.ndims, own.dims) && type_of(md.data_type) == own.data_type;
 }
 
 dnnl_primitive_attr_t copy_of(const_dnnl_primitive_attr_t attr) {
@@ -46,7 +51,8 @@ problem::problem(const request &r, const request &settled, const octet::primitiv
         const auto client =
             std::find_if(given.begin(), given.end(), [&](const named_tensor &t) { return t.arg == arg; });
         const octet::memory::desc own = pd.arg_desc(arg);
-        tensors.push_back({arg, client == given.end() ? desc_of(own) : with_layout(*client->md, own)});
+        const bool is_given = client != given.end() && has_shape_of(*client->md, own.data);
+        tensors.push_back({arg, is_given ? with_layout(*client->md, own) : desc_of(own)});
         if (has_open_sizes(own.data))
             open_args.push_back(arg);
         inputs += is_input(arg);

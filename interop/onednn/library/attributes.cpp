@@ -54,7 +54,7 @@ int dnnl_post_ops_len(const_dnnl_post_ops_t ops) { return ops == nullptr ? -1 : 
 dnnl_primitive_kind_t dnnl_post_ops_get_kind(const_dnnl_post_ops_t ops, int index) {
     if (ops == nullptr || index < 0 || index >= ops->value.len())
         return dnnl_undefined_primitive;
-    return ops->depthwise.count(index) ? dnnl_convolution : kind_of(ops->value.kind(index));
+    return kind_of(ops->value.kind(index));
 }
 
 dnnl_status_t dnnl_post_ops_append_sum(dnnl_post_ops_t ops, float scale) {
@@ -97,9 +97,6 @@ dnnl_status_t dnnl_post_ops_get_params_eltwise(const_dnnl_post_ops_t ops, int in
                                                dnnl_alg_kind_t *alg, float *alpha, float *beta) {
     return guarded([&] {
         check_index(ops, index);
-        if (ops->depthwise.count(index))
-            refuse(status::invalid_arguments,
-                   "post_ops: entry " + std::to_string(index) + " is a convolution");
         octet::algorithm of;
         ops->value.get_params_eltwise(index, *needed(scale, "scale"), of, *needed(alpha, "alpha"),
                                       *needed(beta, "beta"));
@@ -141,10 +138,11 @@ dnnl_status_t dnnl_post_ops_append_dw(dnnl_post_ops_t ops, dnnl_data_type_t weig
                                       dnnl_data_type_t dst, dnnl_dim_t kernel, dnnl_dim_t stride,
                                       dnnl_dim_t padding, dnnl_dim_t count, int mask, const float *scales) {
     return guarded([&] {
-        std::vector<float> values = count == 0 ? std::vector<float>() : copied(scales, count, "scales");
-        needed(ops, "post_ops")->value.append_eltwise(octet::algorithm::eltwise_linear, 1.f, 0.f);
-        ops->depthwise[ops->value.len() - 1] = {weights, bias,    dst,  kernel,
-                                                stride,  padding, mask, std::move(values)};
+        const std::vector<float> values = count == 0 ? std::vector<float>() : copied(scales, count, "scales");
+        needed(ops, "post_ops")
+            ->value.append_dw(type_of(weights), type_of(bias), type_of(dst), kernel, stride, padding, mask,
+                              values);
+        ops->scales[ops->value.len() - 1] = values;
     });
 }
 dnnl_status_t dnnl_post_ops_get_params_dw(const_dnnl_post_ops_t ops, int index, dnnl_data_type_t *weights,
@@ -153,24 +151,26 @@ dnnl_status_t dnnl_post_ops_get_params_dw(const_dnnl_post_ops_t ops, int index, 
                                           int *mask, const float **scales) {
     return guarded([&] {
         check_index(ops, index);
-        const auto found = ops->depthwise.find(index);
-        if (found == ops->depthwise.end())
-            refuse(status::invalid_arguments,
-                   "post_ops: entry " + std::to_string(index) + " is no convolution");
-        const depthwise_post_op &op = found->second;
+        octet::data_type types[3];
+        octet::dim_t sizes[3];
+        int mask_of = 0;
+        std::vector<float> values;
+        ops->value.get_params_dw(index, types[0], types[1], types[2], sizes[0], sizes[1], sizes[2], mask_of,
+                                 values);
         const auto set = [](auto *to, auto value) {
             if (to != nullptr)
                 *to = value;
         };
-        set(weights, op.weights);
-        set(bias, op.bias);
-        set(dst, op.dst);
-        set(kernel, op.kernel);
-        set(stride, op.stride);
-        set(padding, op.padding);
-        set(count, static_cast<dnnl_dim_t>(op.scales.size()));
-        set(mask, op.mask);
-        set(scales, op.scales.data());
+        set(weights, type_of(types[0]));
+        set(bias, type_of(types[1]));
+        set(dst, type_of(types[2]));
+        set(kernel, sizes[0]);
+        set(stride, sizes[1]);
+        set(padding, sizes[2]);
+        const std::vector<float> &kept = ops->scales.at(index);
+        set(count, static_cast<dnnl_dim_t>(kept.size()));
+        set(mask, mask_of);
+        set(scales, kept.data());
     });
 }
 

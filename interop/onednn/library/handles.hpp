@@ -45,18 +45,10 @@ struct dnnl_memory {
     octet::memory value;
 };
 
-/// A fused depthwise convolution: kept for the client, refused by every primitive.
-struct depthwise_post_op {
-    dnnl_data_type_t weights, bias, dst;
-    dnnl_dim_t kernel, stride, padding;
-    int mask;
-    std::vector<float> scales;
-};
-
 struct dnnl_post_ops {
     octet::post_ops value;
     std::map<int, dnnl_memory_desc_t> binary_descs; ///< by index, for the getter
-    std::map<int, depthwise_post_op> depthwise;     ///< by index; `value` holds an eltwise in its place
+    std::map<int, std::vector<float>> scales;       ///< of a depthwise convolution, likewise
 };
 
 struct dnnl_primitive_attr {

@@ -12,11 +12,7 @@ namespace {
 
 const primitive_attr &attributes_of(const request &r) {
     static const primitive_attr defaults;
-    if (!r.attr)
-        return defaults;
-    if (!r.attr->post_ops.depthwise.empty())
-        refuse(status::unimplemented, "post_ops: a fused depthwise convolution");
-    return r.attr->value;
+    return r.attr ? r.attr->value : defaults;
 }
 
 /// Before more of a description is read than its first two fields: those of operations that Octet does not

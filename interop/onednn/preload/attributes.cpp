@@ -74,7 +74,21 @@ struct given_post_op {
     dnnl_data_type_t type = dnnl_data_type_undef;
     dnnl_alg_kind_t alg = dnnl_alg_kind_undef;
     const dnnl_memory_desc_t *src1 = nullptr;
+    /// Of a depthwise convolution.
+    ///@{
+    dnnl_data_type_t weights = dnnl_data_type_undef, bias = dnnl_data_type_undef;
+    dnnl_dim_t kernel = 0, stride = 0, padding = 0;
+    std::vector<float> scales;
+    ///@}
 };
+
+void read_depthwise(const real_library &r, const_dnnl_post_ops_t ops, int index, given_post_op &op) {
+    dnnl_dim_t count = 0;
+    const float *scales = nullptr;
+    r.dnnl_post_ops_get_params_dw(ops, index, &op.weights, &op.bias, &op.type, &op.kernel, &op.stride,
+                                  &op.padding, &count, &op.mask, &scales);
+    op.scales.assign(scales, scales + count);
+}
 
 std::vector<given_post_op> given_post_ops(const_dnnl_primitive_attr_t attr) {
     const real_library &r = real();
@@ -92,6 +106,8 @@ std::vector<given_post_op> given_post_ops(const_dnnl_primitive_attr_t attr) {
             r.dnnl_post_ops_get_params_binary(ops, i, &op.alg, &op.src1);
         else if (op.kind == dnnl_prelu)
             r.dnnl_post_ops_get_params_prelu(ops, i, &op.mask);
+        else if (op.kind == dnnl_convolution)
+            read_depthwise(r, ops, i, op);
     }
     return all;
 }
@@ -115,7 +131,9 @@ octet::post_ops to_octet(const std::vector<given_post_op> &ops) {
             result.append_prelu(op.mask);
             break;
         default:
-            throw refusal("a depthwise convolution as a post-op");
+            result.append_dw(onednn::to_octet(op.weights), onednn::to_octet(op.bias),
+                             onednn::to_octet(op.type), op.kernel, op.stride, op.padding, op.mask, op.scales);
+            break;
         }
     }
     return result;
@@ -214,6 +232,9 @@ void append_key(std::string &key, const_dnnl_primitive_attr_t attr) {
     for (const given_post_op &op : given_post_ops(attr)) {
         out.add(op.kind).add(op.scale).add(op.zero_point).add(op.type).add(op.alg);
         out.add(op.alpha).add(op.beta).add(op.mask);
+        out.add(op.weights).add(op.bias).add(op.kernel).add(op.stride).add(op.padding);
+        for (const float scale : op.scales)
+            out.add(scale);
         if (op.src1)
             append_key(key, *op.src1);
     }

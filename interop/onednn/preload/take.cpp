@@ -138,6 +138,17 @@ bool only_moves(const request &r, const octet::primitive_attr &attr) {
            std::all_of(scales.begin(), scales.end(), [](float scale) { return scale == 1.f; });
 }
 
+/// oneDNN has depthwise convolutions behind windows of one element alone.
+void check_depthwise(const request &r, const octet::primitive_desc &pd) {
+    constexpr int weights = DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS;
+    if (r.kind != dnnl_convolution || pd.arg_desc(weights).is_zero())
+        return;
+    const dnnl_convolution_desc_t &d = as<dnnl_convolution_desc_t>(r);
+    for (int i = 2; i < d.src_desc.ndims; i++)
+        if (d.weights_desc.dims[d.weights_desc.ndims - d.src_desc.ndims + i] != 1)
+            throw refusal("a depthwise convolution behind windows of several elements");
+}
+
 /// Throws for a tensor that Octet can't have.
 void check_tensors(const request &r) {
     for (const named_tensor &tensor : tensors_of(r))
@@ -168,6 +179,7 @@ std::shared_ptr<problem> translate_operation(const request &r, const octet::prim
     } else {
         check_tensors(settled.get());
         pd = translate(settled.get(), attr);
+        check_depthwise(r, pd);
     }
     auto p = std::make_shared<problem>(r, settled.get(), pd);
     p->foreign = foreign;
@@ -189,6 +201,7 @@ bool is_candidate(const request &r) {
     case dnnl_softmax:
     case dnnl_logsoftmax:
     case dnnl_softmax_v2:
+    case dnnl_shuffle:
     case dnnl_resampling:
     case dnnl_prelu:
     case dnnl_rnn:

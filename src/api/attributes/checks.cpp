@@ -53,6 +53,9 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
         throw_invalid(support.operation, ": post-op ", index, ": ", parts...);
     };
     const post_op_facts &facts = facts_of(entry);
+    if (depthwise_of(entry))
+        throw_unimplemented(support.operation, ": post-op ", index,
+                            ": a depthwise convolution, implemented: one in a chain of a convolution");
     if (const std::optional<data_type> type = type_of_dst_before(entry)) {
         if (*type != data_type::undef &&
             (memory::data_type_size(*type) != memory::data_type_size(dst.data_type) ||

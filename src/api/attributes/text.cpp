@@ -28,6 +28,7 @@ constexpr std::size_t max_listed_values = 8;
 std::string value_text(float v) { return text(v); }
 std::string value_text(double v) { return text(v); }
 std::string value_text(std::int32_t v) { return text(v); }
+std::string value_text(dim_t v) { return text(v); }
 /// "multiplier@shift", with an offset "multiplier@shift@offset".
 std::string value_text(const fixed_point_multiplier &m) {
     return text(m.multiplier, "@", m.shift, m.offset != 0 ? text("@", m.offset) : "");
@@ -134,6 +135,7 @@ struct post_op_text {
     }
     void operator()(const algorithm &alg) const { s = to_string(alg); }
     void operator()(const memory::desc &md) const { add(tensor_text(md.data, spelling::activations)); }
+    void operator()(const masked_values<float> &scales) const { s += masked_text(scales); }
     void operator()(const bool &is_second) const { add(is_second ? "second" : "first"); }
     void operator()(const std::array<std::uint8_t, 256> &entries) const {
         static constexpr char digits[] = "0123456789abcdef";
@@ -194,7 +196,8 @@ private:
 /// Reads what post_op_text writes into the members of a post-op.
 struct post_op_reader {
     fields &f;
-    algorithm alg; ///< the algorithm that the name stands for
+    algorithm alg;          ///< the algorithm that the name stands for
+    const memory_desc &dst; ///< tells how many values a mask has
 
     template <typename T> void operator()(T &x) const {
         if constexpr (std::is_enum_v<T>)
@@ -207,6 +210,10 @@ struct post_op_reader {
     void operator()(algorithm &x) const { x = alg; }
     void operator()(requantization_rule &x) const { x = f.rule(); }
     void operator()(memory::desc &x) const { x = tensor_from_text(f.rest()); }
+    void operator()(masked_values<float> &scales) const {
+        const std::string mask = f.next();
+        scales = read_masked<float>(mask, f.next(), dst);
+    }
     void operator()(bool &is_second) const { is_second = f.next() == "second"; }
     void operator()(std::array<std::uint8_t, 256> &entries) const {
         const std::string hex = f.next();
@@ -247,10 +254,10 @@ post_op_entry post_op_named(const std::string &name, algorithm &alg) {
     throw_invalid("post_op '", name, "', allowed: ", allowed);
 }
 
-void read_post_op(fields &f, post_ops &ops) {
+void read_post_op(fields &f, const memory_desc &dst, post_ops &ops) {
     algorithm alg = algorithm::undef;
     post_op_entry entry = post_op_named(f.next(), alg);
-    std::visit([&](auto &op) { for_each_member(op, post_op_reader{f, alg}); }, entry);
+    std::visit([&](auto &op) { for_each_member(op, post_op_reader{f, alg, dst}); }, entry);
     post_op_tensors::append(ops, std::move(entry));
 }
 
@@ -388,7 +395,7 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
             const auto v = read_masked<float>(f, rnn_weights(OCTET_ARG_WEIGHTS_PROJECTION));
             attr.set_rnn_weights_projection_qparams(v.mask, v.values);
         } else if (key == "post_op") {
-            read_post_op(f, ops);
+            read_post_op(f, tensor(OCTET_ARG_DST), ops);
         } else {
             throw_invalid(
                 "'", token,
