@@ -46,6 +46,9 @@ void replay_dynamic_products(const vector_file &file, const options &opt, report
 /// Replays one case of a recurrent operator of ONNX; false: it is no such case, or Octet lacks its operator.
 bool replay_recurrent_case(const json_value &c, const std::vector<std::uint8_t> &blob, const options &opt,
                            report &results);
+/// Replays one case of oneDNN's LRN, shuffle or logsoftmax; false: it is no such case.
+bool replay_onednn_case(const json_value &c, const std::vector<std::uint8_t> &blob, const options &opt,
+                        report &results);
 /// Replays one case of oneDNN's recurrent networks.
 void replay_rnn_case(const json_value &c, const std::vector<std::uint8_t> &blob, const options &opt,
                      report &results);

@@ -1,5 +1,5 @@
 // Vectors of recurrent operators: each case of ONNX Runtime becomes a network of one node. Recurrent networks of oneDNN
-// are in rnn_ops.cpp; what else it has there is counted as skipped.
+// are in rnn_ops.cpp, its other operations in onednn_ops.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <functional>
@@ -168,7 +168,7 @@ void replay_recurrent(const vector_file &file, const options &opt, report &resul
         results.begin(name);
         if (op == "onednn_rnn")
             replay_rnn_case(c, blob, opt, results);
-        else if (!replay_recurrent_case(c, blob, opt, results))
+        else if (!replay_onednn_case(c, blob, opt, results) && !replay_recurrent_case(c, blob, opt, results))
             results.skip(op, name, "Octet does not execute " + op);
     }
 }
