@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -60,6 +61,12 @@ public:
             z = weight_zero_point();
         for (float &b : bias_)
             b = scale() - 1.f;
+    }
+
+    /// All codes of the source are `x`, all bytes of the weights `w`.
+    void fill(std::uint8_t x, std::uint8_t w) {
+        std::fill(codes_.begin(), codes_.end(), x);
+        std::fill(weights_.begin(), weights_.end(), w);
     }
 
     float expected(dim_t m, dim_t n) const {
@@ -202,6 +209,17 @@ TEST_P(GroupDot, ManyRowsAndColumnsAreTheSameRows) {
     for (const instruction_set isa : all_usable())
         for (const dim_t m : {70, 131})
             ASSERT_TRUE(drawn_products(with_options({m, 130, 160, 32, GetParam()}, 57), 1).agrees(isa));
+}
+
+TEST_P(GroupDot, SumsOfExtremesAreExact) {
+    for (const instruction_set isa : all_usable())
+        for (const unsigned options : {0u, 1u, 17u})
+            for (const std::uint8_t x : {0x80, 0x7f})
+                for (const std::uint8_t w : {0x00, 0x77, 0x7f, 0x80, 0x88, 0xff}) {
+                    drawn_products products(with_options({7, 17, 512, 256, GetParam()}, options), 1);
+                    products.fill(x, w);
+                    ASSERT_TRUE(products.agrees(isa)) << int{x} << " times " << int{w};
+                }
 }
 
 INSTANTIATE_TEST_SUITE_P(Bits, GroupDot, testing::Values(4, 8), testing::PrintToStringParamName());
