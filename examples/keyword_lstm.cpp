@@ -1,6 +1,7 @@
-// A keyword spotter's recurrent part in int8: an LSTM reads 40 features of each of 49 frames, and its last state would
-// go to a classifier. The program quantizes the weights of an f32 network, runs both, and runs the int8 one once more
-// frame by frame, as a device that listens does. It checks that streaming changes no byte and that int8 stays near f32.
+// A keyword spotter's recurrent part in int8: an LSTM reads 40 features of each of 49 frames, and its last state
+// would go to a classifier. The program quantizes the weights of an f32 network, runs both, and runs the int8 one
+// once more frame by frame, as a device that listens does. It checks that streaming changes no byte and that int8
+// stays near f32.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -64,7 +65,7 @@ int main() {
                      plain({1, 1, channels, gates, channels}, data_type::f32, format_tag::ldigo), 0.2f, 3),
                  b = random_floats(plain({1, 1, gates, channels}, data_type::f32, format_tag::ldgo), 0.5f, 4);
 
-    // Weights are converted once, into the layout that the primitive chose; the layouts do not depend on `frames`.
+    // Weights are converted once, into the layout that the primitive chose.
     const auto run = [&](data_type type, dim_t steps) {
         const bool is_int8 = type != data_type::f32;
         const primitive_attr attr = is_int8 ? quantized : primitive_attr();

@@ -1,5 +1,5 @@
-// Gates lie one after the other, each with the channels of all rows: a function takes neighbouring gates at once. A step
-// writes its state where the next one reads it, in the layer's results.
+// Gates lie one after the other, each with the channels of all rows: a function takes neighbouring gates at once.
+// A step writes its state where the next one reads it, in the layer's results.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/recurrent/drive.hpp"
 

@@ -1,5 +1,5 @@
-// Recurrent networks, as octet/rnn.hpp states them: one batch row after the other, since rows do not meet. Numbers
-// are f32, or codes as s32; what differs between the two is in `products` and at the ends of a cell.
+// Recurrent networks, as octet/rnn.hpp states them: one batch row after the other, since rows do not meet.
+// Numbers are f32, or codes as s32; what differs between the two is in sums and at the ends of a cell.
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 

@@ -10,7 +10,6 @@
 #include "api/attributes/arguments.hpp"
 #include "api/attributes/checks.hpp"
 #include "api/key.hpp"
-#include "api/operation.hpp"
 #include "api/tensors/format_tag.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
 #include "api/verbose.hpp"
@@ -23,11 +22,10 @@ namespace octet::impl {
 
 namespace {
 
-void reject_rnn_parameters(const request &r) {
-    const bool has_any = !r.attr.rnn_data().empty() || r.attr.rnn_weights_scales().is_set() ||
-                         r.attr.rnn_projection_scales().is_set();
-    if (has_any && !operation_named(r.operation).has(takes_rnn_qparams))
-        throw_invalid(r.operation, ": set_rnn_data_qparams or set_rnn_weights_qparams is used, allowed: in ",
+void reject_rnn_parameters(const char *operation, const primitive_attr &attr) {
+    if (!attr.rnn_data().empty() || attr.rnn_weights_scales().is_set() ||
+        attr.rnn_projection_scales().is_set())
+        throw_invalid(operation, ": set_rnn_data_qparams or set_rnn_weights_qparams is used, allowed: in ",
                       "attributes of recurrent networks and of reorders");
 }
 
@@ -40,7 +38,8 @@ primitive_desc_ptr run_front(const request &r, const std::function<primitive_des
             throw_invalid(r.operation, ": engine is a null handle");
         if (!r.is_of_dynamic_source)
             reject_dynamic_attributes(r.operation, r.attr);
-        reject_rnn_parameters(r);
+        if (!r.takes_rnn_parameters)
+            reject_rnn_parameters(r.operation, r.attr);
         return out_of_memory_is_an_error(r.operation, front);
     } catch (const error &e) {
         if (r.allow_empty && e.status == status::unimplemented)

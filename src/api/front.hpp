@@ -27,6 +27,7 @@ struct request {
     bool allow_empty;                  ///< null instead of an error if nobody takes the problem
     bool is_trial = false;             ///< at sizes that nobody asked for: not worth a line of verbose mode
     bool is_of_dynamic_source = false; ///< knows set_source_quantization and values with groups
+    bool takes_rnn_parameters = false; ///< quantization of recurrent networks
 };
 
 // ---- the beginning

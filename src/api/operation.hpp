@@ -233,7 +233,6 @@ enum operation_trait : unsigned {
     in_place = 8,             ///< dst may be any input with the same elements
     in_place_of_src = 16,     ///< dst may be src
     has_optional_states = 32, ///< its tensors but src, weights, weights1 and dst may be absent
-    takes_rnn_qparams = 64,   ///< quantization of recurrent networks
 };
 
 /// The facts about an operation that its front does not compute.

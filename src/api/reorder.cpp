@@ -96,6 +96,7 @@ primitive_attr without_rnn_parameters(const primitive_attr &given, const memory_
 primitive_desc_ptr make(const description &d, const request &given) {
     request r = given;
     r.is_of_dynamic_source = is_packed_with_scales(d.dst.data);
+    r.takes_rnn_parameters = true;
     return run_front(r, [&] {
         const primitive_attr attr = without_rnn_parameters(r.attr, d.src.data, d.dst.data);
         if (!d.dst_engine)
@@ -146,7 +147,7 @@ const described_operation &reorder_operation() {
         described({operation,
                    {{"reorder", "reorder src:f32:1x64x14x14:abcd dst:u8:1x64x14x14:acdb"}},
                    tensor_roles::letters,
-                   in_place | takes_rnn_qparams},
+                   in_place},
                   description{{}, {}, engine(engine::kind::cpu, 0)}, no_parameters, make);
     return row;
 }

@@ -1,5 +1,5 @@
-// The front of recurrent networks: one description for all cells, whose shapes follow from those of src_layer, of
-// weights_layer and of a projection.
+// The front of recurrent networks: one description for all cells, whose shapes follow from those of src_layer,
+// of weights_layer and of a projection.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/rnn.hpp"
 
@@ -36,8 +36,8 @@ void require_shape(const char *name, memory_desc &md, const memory::dims &dims) 
         set_row_major(md);
 }
 
-/// Weights may be packed for the cell; `any` becomes that. In a product of their own are: recurrent weights of a GRU's
-/// candidate, which the reset gate comes before.
+/// Weights may be packed for the cell, and `any` becomes that. The recurrent weights of a GRU's candidate have a
+/// product of their own, as the reset gate comes before it.
 void require_weights(const char *name, memory_desc &md, const memory::dims &dims, dim_t gates_of_first) {
     const bool is_any = md.format_kind == format_kind::any;
     if (is_any || is_packed_recurrent(md)) {
@@ -190,7 +190,9 @@ constexpr auto parameters = [](auto &d, const auto &visit) {
     visit("alpha", d.alpha, is_vanilla && d.activation == algorithm::eltwise_relu);
 };
 
-primitive_desc_ptr make(const rnn_desc &d, const request &r) {
+primitive_desc_ptr make(const rnn_desc &d, const request &given) {
+    request r = given;
+    r.takes_rnn_parameters = true;
     return run_front(r, [&] {
         require_forward(operation, d.prop);
         check_cell(d);
@@ -199,7 +201,7 @@ primitive_desc_ptr make(const rnn_desc &d, const request &r) {
         p.activation = d.activation;
         p.direction = d.direction;
         p.alpha = d.alpha;
-        const std::tuple<int, memory_desc &, const memory::desc &> given[] = {
+        const std::tuple<int, memory_desc &, const memory::desc &> described[] = {
             {OCTET_ARG_SRC_LAYER, p.src_layer, d.src_layer},
             {OCTET_ARG_SRC_ITER, p.src_iter, d.src_iter},
             {OCTET_ARG_SRC_ITER_C, p.src_iter_c, d.src_iter_c},
@@ -212,7 +214,7 @@ primitive_desc_ptr make(const rnn_desc &d, const request &r) {
             {OCTET_ARG_DST_ITER, p.dst_iter, d.dst_iter},
             {OCTET_ARG_DST_ITER_C, p.dst_iter_c, d.dst_iter_c}};
         tensor_map tensors;
-        for (const auto &[arg, md, of_user] : given) {
+        for (const auto &[arg, md, of_user] : described) {
             md = of_user.data;
             if (md.ndims != 0)
                 tensors[arg] = &md;
@@ -233,7 +235,7 @@ const described_operation &rnn_operation() {
                   "bias:f32:1x1x4x64:abcd dst:u8:8x1x64:abc cell:vanilla_lstm "
                   "direction:unidirectional_left2right rnn_data:127:64 rnn_weights:0:100"}},
          tensor_roles::letters,
-         has_optional_states | takes_rnn_qparams},
+         has_optional_states},
         rnn_desc{prop_kind::forward_inference,
                  algorithm::undef,
                  rnn_direction::unidirectional,

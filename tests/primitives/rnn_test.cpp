@@ -1,6 +1,6 @@
-// Recurrent networks: every level against the definition for random networks, the definition against numbers that were
-// computed elsewhere, and against the formulas of octet/rnn.hpp written once more for one step. Vectors of oneDNN are
-// replayed by `octet check`.
+// Recurrent networks: every level against the definition for random networks, the definition against numbers that
+// were computed elsewhere, and against the formulas of octet/rnn.hpp written once more for one step. Vectors of
+// oneDNN are replayed by `octet check`.
 // SPDX-License-Identifier: Apache-2.0
 #include "common/eltwise_math.hpp"
 #include "support/effort.hpp"

@@ -1,5 +1,5 @@
-// Vectors of oneDNN's int8 recurrent networks: weights are quantized by a reorder, as programs of oneDNN do it, then
-// the primitive runs.
+// Vectors of oneDNN's int8 recurrent networks: weights are quantized by a reorder, as programs of oneDNN do it,
+// then the primitive runs.
 // SPDX-License-Identifier: Apache-2.0
 #include "check/check.hpp"
 

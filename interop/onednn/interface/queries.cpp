@@ -10,8 +10,7 @@ using namespace octet::onednn;
 
 namespace {
 
-/// Tensors of a recurrent network in oneDNN's order: of the weights only those that there are are counted, the
-/// bias last.
+/// Tensors of a recurrent network in oneDNN's order: weights that are absent are not counted, the bias is last.
 int rnn_argument_of(const problem &p, dnnl_query_t what, int index) {
     constexpr int weights[] = {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_WEIGHTS_PEEPHOLE,
                                DNNL_ARG_WEIGHTS_PROJECTION, DNNL_ARG_BIAS};

@@ -74,7 +74,8 @@ void check(const request &r) {
     }
 }
 
-/// Products and recurrent networks choose layouts by themselves, reorders never; all others keep that of their source, as in oneDNN.
+/// Products and recurrent networks choose layouts by themselves, reorders never; all others keep that of their
+/// source, as in oneDNN.
 bool keeps_layout(dnnl_primitive_kind_t kind) {
     return kind != dnnl_convolution && kind != dnnl_deconvolution && kind != dnnl_inner_product &&
            kind != dnnl_matmul && kind != dnnl_rnn && kind != dnnl_reorder;

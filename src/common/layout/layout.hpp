@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The place of an element in any tensor: plain ones (plain.hpp), packed weights (packed.hpp), and those that are
-// several packed kernels: of a deconvolution (parts.hpp), of a recurrent network (recurrent.hpp). Nothing else knows these orders.
+// several packed kernels: of a deconvolution (parts.hpp), of a recurrent network (recurrent.hpp). Nothing else
+// knows these orders.
 
 #include <cstddef>
 

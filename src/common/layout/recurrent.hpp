@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Weights of recurrent networks (`packed_kind::recurrent`): of each layer and direction one product for the first
-// packed_steps[0] gates and, where there are more, a second one for the others. A product is packed as a matmul's
-// weights {gates, inputs, channels}. A projection has one product of one gate.
+// Weights of recurrent networks (`packed_kind::recurrent`): each layer and direction has one product for the
+// first packed_steps[0] gates and, where there are more, a second one for the others. A product is packed as a
+// matmul's weights {gates, inputs, channels}. A projection has one product of one gate.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Random recurrent networks, the same for the same seed on one machine. Without VNNI oneDNN adds products of two codes in
-// 16 bits, so that weights stay within 63 there, where nothing saturates.
+// Random recurrent networks, the same for the same seed on one machine. Without VNNI oneDNN adds products of two
+// codes in 16 bits, so that weights stay within 63 there, where nothing saturates.
 
 #include <random>
 

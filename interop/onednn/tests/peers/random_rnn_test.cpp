@@ -1,5 +1,5 @@
-// Random recurrent networks of u8 states through oneDNN's C++ interface in both libraries, in one process. s8 has no
-// oracle here: oneDNN computes it on AMX alone.
+// Random recurrent networks of u8 states through oneDNN's C++ interface in both libraries, in one process. s8 has
+// no oracle here: oneDNN computes it on AMX alone.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The part of client.inl for recurrent networks, in the form of oneDNN's example cpu_rnn_inference_int8: weights of f32
-// are quantized by a reorder into the layout that the primitive chose.
+// The part of client.inl for recurrent networks, in the form of oneDNN's example cpu_rnn_inference_int8: weights
+// of f32 are quantized by a reorder into the layout that the primitive chose.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// Random recurrent networks through oneDNN's C++ interface, as a client that knows nothing of Octet: it prints what it got,
-// and is run alone and with liboctet_dnnl in front.
+// Random recurrent networks through oneDNN's C++ interface, as a client that knows nothing of Octet: it prints what
+// it got, and is run alone and with liboctet_dnnl in front.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
