@@ -73,4 +73,13 @@ block_order::block_order(int bits, dim_t block, dim_t blocks) {
     sum = is_folded || (bits == 8 && block == 64) ? lane_sum::in_order : lane_sum::in_order_if_odd_row;
 }
 
+block_order block_order::one_by_one(dim_t block, dim_t blocks) {
+    block_order o;
+    o.is_one_by_one = true;
+    o.all_blocks = o.tails = blocks;
+    for (dim_t i = 0; i < block / 4; i++)
+        o.tail_quads.push_back({i});
+    return o;
+}
+
 } // namespace octet::loops

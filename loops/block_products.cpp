@@ -15,6 +15,7 @@ namespace octet::loops {
 namespace {
 
 constexpr dim_t largest_block = 256, largest_narrow_block = 128;
+constexpr int one_by_one = 0; ///< in place of lanes of a block
 
 float larger_of(float a, float b) { return a > b ? a : b; }
 
@@ -37,7 +38,7 @@ struct block_rows {
     const void *codes;
     dim_t row_codes;
     const float *scales,
-        *negative_sums; ///< of each block; the sum is of its elements as they are after rounding
+        *negative_sums; ///< of each block: of its elements as they are after rounding, or of its codes
     dim_t blocks;       ///< from the scales of a row to the next one's
     float *y;
     dim_t columns; ///< of y
@@ -47,12 +48,12 @@ struct block_rows {
 struct block_code {
     using multiplication = void (*)(const block_panel &p, block_rows x, dim_t rows);
     /// Code for weights of so many bits; `multiply` for blocks with 2, 4, 8 and more lanes, or with 2 bits for
-    /// steps of 4 and 8 quads.
+    /// steps of 4 and 8 quads; or for blocks one by one.
     struct of_bits {
         std::size_t code_bytes; ///< of a rounded element
         void (*round_row)(const block_order &o, const float *x, dim_t inner, dim_t block, void *codes,
                           float *scales, float *negative_sums);
-        multiplication multiply_2, multiply_4, multiply_8;
+        multiplication multiply_2, multiply_4, multiply_8, multiply_one_by_one;
     };
     dim_t width;
     const char *name;
@@ -100,8 +101,10 @@ struct block_products::rounded_rows {
     float *scales, *negative_sums;
 };
 
-block_products::block_products(const block_shape &s, bool has_odd_rows)
-    : shape_(s), has_odd_rows_(has_odd_rows), order_(s.bits, s.block, s.blocks()),
+block_products::block_products(const block_shape &s, block_sums sums)
+    : shape_(s), sums_(sums),
+      order_(sums == block_sums::one_by_one ? block_order::one_by_one(s.block, s.blocks())
+                                            : block_order(s.bits, s.block, s.blocks())),
       code_(blocks::code_in_use()), panel_(code_->width) {}
 
 void block_products::pack(const block_weights &w) {
@@ -124,7 +127,7 @@ void block_products::pack_codes(const std::uint8_t *codes) {
     const dim_t in_a_vector = shape_.codes_in_a_byte(), vector_bytes = panel_ * 4;
     const auto group_quads = static_cast<dim_t>(order_.group_quads.size()),
                tail_quads = static_cast<dim_t>(order_.tail_quads.size());
-    const dim_t step_quads = group_quads / order_.steps(), groups = order_.groups;
+    const dim_t step_quads = order_.steps() == 0 ? 0 : group_quads / order_.steps(), groups = order_.groups;
     const dim_t panel_bytes = order_.quads() / in_a_vector * vector_bytes;
     const dim_t all_elements = shape_.blocks() * shape_.block;
     codes_.assign(static_cast<std::size_t>(panels() * panel_bytes), 0);
@@ -188,7 +191,8 @@ void block_products::run(const operands &o, dim_t rows) const {
             code.round_row(order_, o.x + r * inner, inner, shape_.block, x.codes + r * row_bytes(),
                            x.scales + r * blocks, x.negative_sums + r * blocks);
     });
-    const auto multiply = shape_.bits == 2     ? (shape_.block == 128 ? code.multiply_8 : code.multiply_4)
+    const auto multiply = order_.is_one_by_one ? code.multiply_one_by_one
+                          : shape_.bits == 2   ? (shape_.block == 128 ? code.multiply_8 : code.multiply_4)
                           : shape_.block == 16 ? code.multiply_2
                           : shape_.block == 32 ? code.multiply_4
                                                : code.multiply_8;
@@ -218,7 +222,7 @@ void block_products::run(const operands &o, dim_t rows) const {
             multiply(p,
                      {x.codes + r * row_bytes(), row_bytes() / static_cast<dim_t>(code.code_bytes),
                       x.scales + r * blocks, x.negative_sums + r * blocks, blocks, o.y + r * columns + n,
-                      columns, has_odd_rows_ && rows % 2 == 1 ? rows - 1 - r : -1},
+                      columns, sums_ == block_sums::onnxruntime && rows % 2 == 1 ? rows - 1 - r : -1},
                      std::min(rows_at_once, rows - r));
         }
     });

@@ -2,7 +2,7 @@
 
 // Products of floats and a constant matrix of codes, in blocks of the reduction: a block of floats is rounded
 // to s8 with a scale of its own, so its sums of products are exact integers. Which of them are scaled and
-// added up together is AVX512-VNNI's order in ONNX Runtime, whatever the instruction set is.
+// added up together is an order of block_order.hpp, whatever the instruction set is.
 
 #include <vector>
 
@@ -13,18 +13,24 @@ namespace octet::loops {
 
 struct block_code;
 
+/// Orders of sums.
+enum class block_sums {
+    onnxruntime,
+    without_odd_rows, ///< ONNX Runtime's, but the last row of an odd number has the order of the others
+    one_by_one        ///< one fma for each block, in ascending order: combine(dynamic_group) of src/common
+};
+
 /// y = x W: x {rows, inner} floats, W codes with a scale and a zero point for each block.
 class block_products {
 public:
-    /// Whether there is an order for blocks of this size: none for 2 bits in blocks of 16 and 256.
+    /// Whether ONNX Runtime has an order for blocks of this size: none for 2 bits in blocks of 16 and 256.
     static bool has_order(int bits, dim_t block);
     /// Whether the last row of an odd number has an order of its own.
     static bool depends_on_row(int bits, dim_t block) {
         return block_order(bits, block, 1).sum == lane_sum::in_order_if_odd_row;
     }
 
-    /// `has_odd_rows`: the last row of an odd number has ONNX Runtime's order for it, else that of the others.
-    block_products(const block_shape &s, bool has_odd_rows);
+    block_products(const block_shape &s, block_sums sums);
     void pack(const block_weights &w);
 
     struct operands {
@@ -48,7 +54,7 @@ private:
     dim_t row_bytes() const; ///< of the codes of a rounded row
 
     block_shape shape_;
-    bool has_odd_rows_;
+    block_sums sums_;
     block_order order_;
     const block_code *code_;
     dim_t panel_;                     ///< columns that are computed together, as many as a vector has lanes

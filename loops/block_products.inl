@@ -23,7 +23,7 @@ OCTET_TARGET inline float highest_of(const float *x, dim_t sixteens) {
     return larger_of(larger_of(lanes[0], lanes[2]), larger_of(lanes[1], lanes[3]));
 }
 
-/// Rounds `count` elements of a block of `block`; what is behind them counts as zeros.
+/// Rounds `count` elements of a block of `block`; what is behind them counts as zeros. `sum` is of the codes.
 template <typename v>
 OCTET_TARGET void round_block(const float *x, dim_t count, dim_t block, typename v::code *codes, float &scale,
                               float &sum) {
@@ -39,7 +39,7 @@ OCTET_TARGET void round_block(const float *x, dim_t count, dim_t block, typename
     for (dim_t i = 0; i < block; i += vec::width)
         total = vec::add(total, v::put_codes(vec::mul(vec::load(x + i), factor), codes + i));
     scale = highest / 127.f;
-    sum = scale * static_cast<float>(vec::total(total));
+    sum = static_cast<float>(vec::total(total));
 }
 
 template <typename v>
@@ -60,7 +60,7 @@ void round_row(const block_order &o, const float *x, dim_t inner, dim_t block, v
                 std::fill_n(of_block, block, typename v::code{});
                 scales[k / block] = 0.f;
             }
-            negative_sums[k / block] = -sum;
+            negative_sums[k / block] = -(o.is_one_by_one ? sum : scales[k / block] * sum);
         }
         const std::vector<quad> &quads = is_grouped ? o.group_quads : o.tail_quads;
         const dim_t size = is_grouped ? o.group_elements : block;
@@ -272,10 +272,52 @@ OCTET_TARGET void multiply_tile(const block_panel &p, const block_rows &x) {
         finish<bits>(p, behind<typename codes_for<bits>::code>(x, r), lanes.of[r], zero[r], x.odd_row == r);
 }
 
+/// The exact sum of products of block b, whose codes begin at w and k.
+template <int bits>
+OCTET_TARGET inline vec::integers products_of_block(const std::uint8_t *w,
+                                                    const typename codes_for<bits>::code *k, dim_t quads) {
+    using v = codes_for<bits>;
+    vec::integers sum = vec::no_integers();
+    for (dim_t i = 0; i < quads; i += 4, w += vector_bytes * bits / 2, k += 16) {
+        sum = vec::add(sum, v::products(quad_at<bits, 0>(w), k, quad_at<bits, 1>(w), k + 4));
+        sum = vec::add(sum, v::products(quad_at<bits, 2>(w), k + 8, quad_at<bits, 3>(w), k + 12));
+    }
+    return sum;
+}
+
+/// A panel of the weights times `rows` rows, with one fma for each block. Integers of a block stay below 2^24, so zero points leave the sum exact.
+template <int bits, int rows> OCTET_TARGET void multiply_blocks(const block_panel &p, const block_rows &x) {
+    using v = codes_for<bits>;
+    const auto quads = static_cast<dim_t>(p.order->tail_quads.size());
+    const dim_t row_codes = x.row_codes;
+    const std::uint8_t *w = p.codes;
+    const auto *k = static_cast<const typename v::code *>(x.codes);
+    vec::reg y[rows];
+    for (int r = 0; r < rows; r++)
+        y[r] = vec::all(0.f);
+    for (dim_t b = 0; b < p.blocks; b++, w += quads * vector_bytes * bits / 8, k += quads * 4) {
+        const vec::reg zero = vec::part_of<8, 0>(vec::load_bytes(p.zeros + b * p.next_block)),
+                       scale = vec::load(p.scales + b * p.next_block);
+        for (int r = 0; r < rows; r++) {
+            const vec::reg products = vec::to_floats(products_of_block<bits>(w, k + r * row_codes, quads));
+            const vec::reg sum = vec::fma(vec::all(x.negative_sums[r * x.blocks + b]), zero, products);
+            y[r] = vec::fma(sum, vec::mul(vec::all(x.scales[r * x.blocks + b]), scale), y[r]);
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        alignas(64) float result[vec::width];
+        vec::store(result, p.bias ? vec::add(y[r], vec::load(p.bias)) : y[r]);
+        std::memcpy(x.y + r * x.columns, result, static_cast<std::size_t>(p.count) * sizeof(float));
+    }
+}
+
 /// Tiles of `m` rows as long as there are so many; then fewer.
 template <int bits, int detail, int m> void multiply_rows(const block_panel &p, block_rows x, dim_t left) {
     for (; left >= m; left -= m) {
-        multiply_tile<bits, detail, m>(p, x);
+        if constexpr (detail == one_by_one)
+            multiply_blocks<bits, m>(p, x);
+        else
+            multiply_tile<bits, detail, m>(p, x);
         x = behind<typename codes_for<bits>::code>(x, m);
     }
     if constexpr (m > 1)
@@ -292,8 +334,9 @@ template <int bits, int detail> constexpr block_code::multiplication multiplicat
 }
 
 template <int bits> constexpr block_code::of_bits code_of_bits() {
-    return {sizeof(typename codes_for<bits>::code), round_row<codes_for<bits>>, multiplication_for<bits, 2>(),
-            multiplication_for<bits, 4>(), multiplication_for<bits, 8>()};
+    return {sizeof(typename codes_for<bits>::code), round_row<codes_for<bits>>,
+            multiplication_for<bits, 2>(),          multiplication_for<bits, 4>(),
+            multiplication_for<bits, 8>(),          multiplication_for<bits, one_by_one>()};
 }
 
 constexpr block_code code{vec::width, vec::name, code_of_bits<2>(), code_of_bits<4>(), code_of_bits<8>()};

@@ -248,23 +248,27 @@ template <typename Work> void for_block_sizes(const Work &work) {
                          rows);
 }
 
+floats product(const loops::block_shape &s, loops::block_sums sums, const weights_in_blocks &w,
+               const floats &x, const floats &bias, dim_t rows) {
+    loops::block_products p(s, sums);
+    p.pack(w.view());
+    std::vector<double> rounded(p.rounded_bytes(rows) / sizeof(double) + 16); // aligned below
+    void *bytes = rounded.data();
+    std::size_t size = rounded.size() * sizeof(double);
+    bytes = std::align(64, p.rounded_bytes(rows), bytes, size);
+    floats result(at(rows * s.columns));
+    p.run({x.data(), bias.empty() ? nullptr : bias.data(), result.data(), bytes}, rows);
+    return result;
+}
+
 TEST(BlockProducts, AddUpInTheStatedOrder) {
     for_block_sizes([](const loops::block_shape &s, dim_t rows) {
         if (!loops::block_products::has_order(s.bits, s.block))
             return;
         const weights_in_blocks w(s, static_cast<unsigned>(s.inner * 31 + rows));
         const floats x = numbers(rows * s.inner, 2.f), bias = numbers(s.columns, 1.f, 3);
-        const floats y = same_everywhere([&] {
-            loops::block_products p(s, true);
-            p.pack(w.view());
-            std::vector<double> rounded(p.rounded_bytes(rows) / sizeof(double) + 16); // aligned below
-            void *bytes = rounded.data();
-            std::size_t size = rounded.size() * sizeof(double);
-            bytes = std::align(64, p.rounded_bytes(rows), bytes, size);
-            floats result(at(rows * s.columns));
-            p.run({x.data(), bias.data(), result.data(), bytes}, rows);
-            return result;
-        });
+        const floats y =
+            same_everywhere([&] { return product(s, loops::block_sums::onnxruntime, w, x, bias, rows); });
         for (dim_t r = 0; r < rows; r++)
             for (dim_t n = 0; n < s.columns; n++)
                 test::expect_same(y[at(r * s.columns + n)],
@@ -272,6 +276,35 @@ TEST(BlockProducts, AddUpInTheStatedOrder) {
                                                    rows % 2 == 1 && r == rows - 1),
                                   s.bits, " bits, blocks of ", s.block, ", ", rows, " x ", s.inner, " x ",
                                   s.columns, " at ", r, ", ", n);
+    });
+}
+
+/// Octet's own order, as combine(dynamic_group) says it: of all rows, whatever their number.
+float product_one_by_one(const float *x, const weights_in_blocks &w, dim_t n, float bias) {
+    const loops::block_shape &s = w.shape;
+    const rounded_row row = round_row(x, s);
+    float y = 0.f;
+    for (dim_t b = 0; b < s.blocks(); b++) {
+        int sum = 0;
+        for (dim_t k = b * s.block; k < std::min((b + 1) * s.block, s.inner); k++)
+            sum += row.codes[at(k)] * (w.code(n, k) - static_cast<int>(w.zero(n, b)));
+        y = std::fma(static_cast<float>(sum), row.scales[at(b)] * w.scale(n, b), y);
+    }
+    return y + bias;
+}
+
+TEST(BlockProducts, AddUpBlocksOneByOne) {
+    for_block_sizes([](const loops::block_shape &s, dim_t rows) {
+        const weights_in_blocks w(s, static_cast<unsigned>(s.inner * 31 + rows));
+        const floats x = numbers(rows * s.inner, 2.f), bias = numbers(s.columns, 1.f, 3);
+        const floats y =
+            same_everywhere([&] { return product(s, loops::block_sums::one_by_one, w, x, bias, rows); });
+        for (dim_t r = 0; r < rows; r++)
+            for (dim_t n = 0; n < s.columns; n++)
+                test::expect_same(y[at(r * s.columns + n)],
+                                  product_one_by_one(x.data() + r * s.inner, w, n, bias[at(n)]), s.bits,
+                                  " bits, blocks of ", s.block, ", ", rows, " x ", s.inner, " x ", s.columns,
+                                  " at ", r, ", ", n);
     });
 }
 
@@ -283,20 +316,16 @@ TEST(BlockProducts, HaveExactSumsOfTheLargestCodes) {
         std::fill(w.codes.begin(), w.codes.end(), std::uint8_t{255});
         for (const float number : {3.f, -3.f}) {
             const floats x(at(s.inner), number);
-            const floats y = same_everywhere([&] {
-                loops::block_products p(s, true);
-                p.pack(w.view());
-                std::vector<double> rounded(p.rounded_bytes(1) / sizeof(double) + 16);
-                void *bytes = rounded.data();
-                std::size_t size = rounded.size() * sizeof(double);
-                bytes = std::align(64, p.rounded_bytes(1), bytes, size);
-                floats result(16);
-                p.run({x.data(), nullptr, result.data(), bytes}, 1);
-                return result;
-            });
+            const floats y =
+                same_everywhere([&] { return product(s, loops::block_sums::onnxruntime, w, x, {}, 1); });
             for (dim_t n = 0; n < 16; n++)
                 test::expect_same(y[at(n)], product_of_codes(x.data(), w, n, 0.f, true), bits,
                                   " bits, column ", n);
+            const floats one_by_one =
+                same_everywhere([&] { return product(s, loops::block_sums::one_by_one, w, x, {}, 1); });
+            for (dim_t n = 0; n < 16; n++)
+                test::expect_same(one_by_one[at(n)], product_one_by_one(x.data(), w, n, 0.f), bits,
+                                  " bits one by one, column ", n);
         }
     }
 }

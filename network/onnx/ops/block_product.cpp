@@ -20,15 +20,18 @@ constexpr std::size_t codes_input = 1, scales_input = 2, zero_points_input = 3, 
 
 enum class block_arithmetic { codes, packed, unpacked };
 
-/// The arithmetic that ONNX Runtime takes. Weights that are no constants, blocks by index and zero points of floats let
+using loops::block_sums;
+
+/// The arithmetic that ONNX Runtime takes, or that Octet's own order has for all blocks. Weights that are no constants, blocks by index and zero points of floats let
 /// it dequantize the weights in each run.
 block_arithmetic arithmetic_of(bool is_constant, bool is_dequantized, std::int64_t level,
-                               const loops::block_shape &s) {
+                               const loops::block_shape &s, bool is_one_by_one) {
     if (!is_constant || is_dequantized)
         return block_arithmetic::unpacked;
     if (level == 4)
-        return loops::block_products::has_order(s.bits, s.block) ? block_arithmetic::codes
-                                                                 : block_arithmetic::unpacked;
+        return is_one_by_one || loops::block_products::has_order(s.bits, s.block)
+                   ? block_arithmetic::codes
+                   : block_arithmetic::unpacked;
     return s.bits == 4 ? block_arithmetic::packed : block_arithmetic::unpacked;
 }
 
@@ -38,6 +41,7 @@ struct block_product_node {
     block_arithmetic arithmetic;
     dim_t rows;
     bool has_single_rows; ///< ONNX Runtime's orders for one row, and for the last of an odd number
+    bool is_one_by_one;   ///< Octet's order of blocks
     bool has_float_zero_points;
     std::vector<std::int32_t> blocks_of; ///< of each element of the reduction; empty: neighbours
 };
@@ -121,7 +125,7 @@ block_product_node read_node(const lowering &l) {
     std::vector<std::int32_t> blocks_of = read_blocks(l, s);
     const block_arithmetic arithmetic =
         arithmetic_of(!is_computed(l, codes_input), has_float_zero_points || !blocks_of.empty(),
-                      l.integer("accuracy_level", 0), s);
+                      l.integer("accuracy_level", 0), s, l.marks().sums_blocks_in_order);
     if (arithmetic == block_arithmetic::codes)
         for (const std::size_t i : {scales_input, zero_points_input})
             if (is_computed(l, i))
@@ -133,6 +137,7 @@ block_product_node read_node(const lowering &l) {
             arithmetic,
             element_count(x.dims) / s.inner,
             l.marks().sums_rows_alone,
+            l.marks().sums_blocks_in_order,
             has_float_zero_points,
             std::move(blocks_of)};
 }
@@ -178,9 +183,12 @@ protected:
 class product_of_codes final : public block_product {
 public:
     product_of_codes(const lowering &l, const block_product_node &n)
-        : block_product(l, n), block_(n.shape.block), products_(n.shape, n.has_single_rows), weights_(l),
-          rounded_(l.scratch(memory::desc({static_cast<dim_t>(products_.rounded_bytes(rows_))}, data_type::u8,
-                                          format_tag::a))) {}
+        : block_product(l, n), block_(n.shape.block),
+          products_(n.shape, n.is_one_by_one     ? block_sums::one_by_one
+                             : n.has_single_rows ? block_sums::onnxruntime
+                                                 : block_sums::without_odd_rows),
+          weights_(l), rounded_(l.scratch(memory::desc({static_cast<dim_t>(products_.rounded_bytes(rows_))},
+                                                       data_type::u8, format_tag::a))) {}
 
     void make_primitives() override {
         products_.pack(weights_->view());
@@ -284,8 +292,8 @@ bool keeps_rows(const node_rows &o) {
                                static_cast<int>(o.integer("bits", 4))};
     const bool is_dequantized = o.has(blocks_input) || (o.has(zero_points_input) &&
                                                         o.input(zero_points_input).type == data_type::f32);
-    const auto arithmetic =
-        arithmetic_of(o.input(codes_input).is_constant, is_dequantized, o.integer("accuracy_level", 0), s);
+    const auto arithmetic = arithmetic_of(o.input(codes_input).is_constant, is_dequantized,
+                                          o.integer("accuracy_level", 0), s, false);
     return arithmetic == block_arithmetic::codes
                ? !loops::block_products::depends_on_row(s.bits, s.block) || rows % 2 == 0
                : rows > 1;

@@ -179,6 +179,55 @@ TEST(MatMulNBits, HasOneOrderForAllRowsIfAsked) {
     }
 }
 
+/// Octet's own order: a row has the same bits in every batch, and a saved plan keeps the order.
+TEST(MatMulNBits, AddsUpBlocksOneByOneIfAsked) {
+    constexpr std::int64_t inner = 512, columns = 8;
+    network_options ordered;
+    ordered.nbits = "ordered";
+    const auto model = [&](std::int64_t rows, std::int64_t level) {
+        contrib_model m;
+        m.input<float>("x", {rows, inner});
+        m.constant<std::uint8_t>("codes", {columns, 4, 64}, codes<std::uint8_t>(columns * 4 * 64));
+        m.constant<float>("scales", {columns, 4}, numbers(columns * 4, 0.1f));
+        onnx::NodeProto &n = m.own("MatMulNBits", {"x", "codes", "scales"});
+        m.set(n, "K", inner);
+        m.set(n, "N", columns);
+        m.set(n, "bits", std::int64_t{4});
+        m.set(n, "block_size", std::int64_t{128});
+        m.set(n, "accuracy_level", level);
+        return m.finish();
+    };
+    const auto first_row = [&](network net, std::int64_t rows) {
+        row x = numbers(4 * inner, 1.f);
+        x.resize(static_cast<std::size_t>(rows * inner));
+        net.input(0).copy_from(x);
+        net.run();
+        row y = net.output(0).as<float>();
+        y.resize(columns);
+        return y;
+    };
+    for (const std::int64_t level : {0, 4}) {
+        const std::vector<std::uint8_t> one = model(1, level), three = model(3, level),
+                                        four = model(4, level);
+        const row alone = first_row(network(one.data(), one.size(), "one", ordered), 1);
+        EXPECT_EQ(first_row(network(three.data(), three.size(), "three", ordered), 3), alone) << level;
+        EXPECT_EQ(first_row(network(four.data(), four.size(), "four", ordered), 4), alone) << level;
+        EXPECT_NE(first_row(network(one.data(), one.size(), "one"), 1), alone) << level;
+        const std::vector<std::uint8_t> plan = network(one.data(), one.size(), "one", ordered).save(),
+                                        usual = network(one.data(), one.size(), "one").save();
+        network again(plan.data(), plan.size(), "plan");
+        EXPECT_EQ(again.options().nbits, "ordered");
+        EXPECT_EQ(first_row(std::move(again), 1), alone) << level;
+        test::expect_unimplemented([&] { network(usual.data(), usual.size(), "plan", ordered); },
+                                   {"nbits ordered: the plan was saved with nbits 'onnxruntime'"});
+    }
+    network_options other;
+    other.nbits = "exact";
+    const std::vector<std::uint8_t> file = model(1, 4);
+    test::expect_invalid([&] { network(file.data(), file.size(), "one", other); },
+                         {"nbits is 'exact', allowed: onnxruntime, ordered"});
+}
+
 TEST(MatMulNBits, IsTheSameFromASavedPlan) {
     const std::string path =
         (std::filesystem::temp_directory_path() / ("octet_nbits_" + std::to_string(::getpid()) + ".octet"))
