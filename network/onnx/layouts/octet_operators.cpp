@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "network/onnx/layouts/images_in_blocks.hpp"
+#include "network/onnx/layouts/narrow_types.hpp"
 #include "network/onnx/parts/attention_parts.hpp"
 #include "network/onnx/rewrites/ort_graph.hpp"
 #include "network/onnx/rewrites/transformers.hpp"
@@ -296,7 +297,8 @@ void begin_with_summands(ort_graph &g) {
 void cancel_moved_pairs(ort_graph &g) {
     g.for_each("QuantizeLinear", [&](node_id q) {
         const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;
-        if (x && g.are_equal(*x, g.written(q)))
+        const bool has_range = g.at(q).attributes.count("output_dtype") != 0; // of fewer bits, maybe
+        if (x && !has_range && g.are_equal(*x, g.written(q)))
             g.become(q, "Identity", {x->codes});
     });
 }
@@ -321,6 +323,8 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
         }
     };
     split_attention(g);
+    take({use_wide_types});
+    widen_shared_codes(g);
     take({split_products, widen_codes, split_gelu, split_selu, split_flat_leaky_relu, fuse_hard_swish,
           scale_summand, fuse_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs});
     compute_constants(g, evaluate);

@@ -216,12 +216,18 @@ std::unique_ptr<step> lower_not(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_cast(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::s8, data_type::u8}),
-                 &y = l.output({data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    const tensor &x =
+        l.input(0, {data_type::f32, data_type::f16, data_type::s32, data_type::s8, data_type::u8});
+    const bool is_narrow = x.type == data_type::f16; // between floats alone
+    const tensor &y =
+        is_narrow ? l.output({data_type::f32, data_type::f16})
+                  : l.output({data_type::f32, data_type::f16, data_type::s32, data_type::s8, data_type::u8});
+    if (y.type == data_type::f16)
+        l.input(0, {data_type::f32, data_type::f16});
     const bool to_truth = l.integer("to") == boolean;
     if (x.type == y.type && !to_truth)
         return make_view(l);
-    if (y.type == data_type::f32) {
+    if (y.type == data_type::f32 || y.type == data_type::f16) {
         const buffer src = l.input_buffer(0), dst = l.output_buffer();
         return one_step(reorder_desc(src, dst, primitive_attr()),
                         {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});

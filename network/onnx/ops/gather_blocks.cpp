@@ -85,11 +85,18 @@ std::unique_ptr<step> lower_gather_blocks(const lowering &l) {
 }
 
 void infer_gather_blocks(node_shapes &n) {
-    const memory::dims data = n.dims_of_rank(data_input, 2);
-    memory::dims result = n.dims(indices_input);
-    if (data.back() > max_size / 4)
-        refuse("input 0 has rows of " + std::to_string(data.back()) + " bytes, allowed are 2^29 - 1");
-    result.push_back(data.back() * codes_in_a_byte(n.integer("bits", 4)));
+    memory::dims data = n.dims_of_rank(data_input, 1);
+    if (n.input(data_input).type == data_type::u8) {
+        if (data.back() > max_size / 4)
+            refuse("input 0 has rows of " + std::to_string(data.back()) + " bytes, allowed are 2^29 - 1");
+        data.back() *= codes_in_a_byte(n.integer("bits", 4));
+    }
+    const auto axis =
+        data.begin() + static_cast<std::ptrdiff_t>(n.axis(n.integer("gather_axis", 0), data.size()));
+    const memory::dims indices = n.dims(indices_input);
+    memory::dims result(data.begin(), axis);
+    result.insert(result.end(), indices.begin(), indices.end());
+    result.insert(result.end(), axis + 1, data.end());
     if (result.size() > max_ndims)
         refuse("the output has " + std::to_string(result.size()) + " dimensions, allowed are up to " +
                std::to_string(max_ndims));

@@ -13,6 +13,9 @@ namespace {
 
 namespace format = onnx;
 
+/// Younger than the oldest package of the format that is built with.
+constexpr int uint4 = 21, int4 = 22, uint2 = 25, int2 = 26;
+
 /// Both without links and dots.
 bool is_inside(const std::filesystem::path &file, const std::filesystem::path &directory) {
     return std::mismatch(directory.begin(), directory.end(), file.begin(), file.end()).first ==
@@ -58,11 +61,15 @@ public:
             t.data = elements<std::uint8_t>(count, source_.int32_data());
             break;
         case data_type::f16:
-        case data_type::bf16:
+            t.data = elements<std::uint16_t>(count, source_.int32_data());
+            break;
         case data_type::s4:
         case data_type::u4:
         case data_type::s2:
-        case data_type::u2:
+        case data_type::u2: // fields hold whole bytes, too
+            t.data = elements<std::uint8_t>(bytes_of_codes(count, t.type), source_.int32_data());
+            break;
+        case data_type::bf16:
         case data_type::undef: // may be there as long as no node reads it
             break;
         }
@@ -96,6 +103,11 @@ private:
             count *= d;
         }
         return count;
+    }
+
+    static std::int64_t bytes_of_codes(std::int64_t count, data_type type) {
+        const int shared = elements_per_byte(type);
+        return count / shared + (count % shared != 0);
     }
 
     void need_size(std::size_t size, std::size_t expected, const char *unit) const {
@@ -204,6 +216,16 @@ external_files::external_files(const std::filesystem::path &network) : directory
 
 data_type octet_type(int type) {
     switch (type) {
+    case uint4:
+        return data_type::u4;
+    case int4:
+        return data_type::s4;
+    case uint2:
+        return data_type::u2;
+    case int2:
+        return data_type::s2;
+    case format::TensorProto::FLOAT16:
+        return data_type::f16;
     case format::TensorProto::FLOAT:
         return data_type::f32;
     case format::TensorProto::INT32:
@@ -224,10 +246,12 @@ data_type octet_type(int type) {
 /// Protobuf knows them, too, but parses a description of the whole format before it names the first.
 std::string type_name(int type) {
     static constexpr const char *names[] = {
-        "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",       "UINT16",   "INT16",
-        "INT32",          "INT64",      "STRING",         "BOOL",       "FLOAT16",  "DOUBLE",
-        "UINT32",         "UINT64",     "COMPLEX64",      "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN",
-        "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",     "FLOAT4E2M1"};
+        "UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
+        "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
+        "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",
+        "COMPLEX128",     "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
+        "FLOAT8E5M2FNUZ", "UINT4",    "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0",
+        "UINT2",          "INT2"};
     return type >= 0 && type < static_cast<int>(std::size(names)) ? names[type]
                                                                   : "TYPE(" + std::to_string(type) + ")";
 }

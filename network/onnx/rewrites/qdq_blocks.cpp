@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/graph/codes.hpp"
 #include "network/onnx/rewrites/ort_graph.hpp"
 #include "network/onnx/rewrites/transformers.hpp"
 
@@ -31,13 +32,13 @@ std::optional<quantized> read_in_blocks(const ort_graph &g, node_id dq) {
     return q;
 }
 
-/// A constant matrix of 8-bit codes that one node reads, with one scale, one per column, or some per column
+/// A constant matrix of codes of 8, 4 or 2 bits that one node reads, with one scale, one per column, or some per column
 /// for blocks of rows, which nothing else reads.
 std::optional<quantized> matrix_of_codes(ort_graph &g, tensor_id t) {
     const node_id dq = g.writer(t, "DequantizeLinear");
     const bool has_blocks = dq && block_size(g, dq) != 0;
     const auto q = has_blocks ? read_in_blocks(g, dq) : g.dequantized(t);
-    if (!q || !g.only_consumer(t) || !g.is_constant(q->codes) || !is_code(g.type(q->codes)) ||
+    if (!q || !g.only_consumer(t) || !g.is_constant(q->codes) || code_bits(g.type(q->codes)) == 0 ||
         g.rank(q->codes) != 2 || g.consumers(q->codes).size() != 1 || g.readers_of_constant(q->scale) != 1)
         return {};
     const memory::dims &scales = g.dims(q->scale);
@@ -70,16 +71,31 @@ std::vector<T> by_columns(const std::vector<T> &values, std::size_t blocks, std:
     return result;
 }
 
-/// Makes the operands of MatMulNBits of {inner, columns} codes: u8 codes {columns, blocks, block}, s8 ones plus 128.
+/// Lists of codes as they lie in bytes, the first in the lowest bits; each list of `count` begins with a byte.
+std::vector<std::uint8_t> packed(const std::vector<std::uint8_t> &codes, std::size_t count, int bits) {
+    const std::size_t in_a_byte = static_cast<std::size_t>(8 / bits),
+                      list_bytes = (count + in_a_byte - 1) / in_a_byte;
+    std::vector<std::uint8_t> bytes(codes.size() / count * list_bytes);
+    for (std::size_t i = 0; i < codes.size(); i++) {
+        const std::size_t place = i % count;
+        std::uint8_t &byte = bytes[i / count * list_bytes + place / in_a_byte];
+        byte = static_cast<std::uint8_t>(byte | codes[i] << (static_cast<int>(place % in_a_byte) * bits));
+    }
+    return bytes;
+}
+
+/// Makes the operands of MatMulNBits of {inner, columns} codes: unsigned ones {columns, blocks, block}, signed ones
+/// plus half their range.
 tensor_numbers operands_in_blocks(ort_graph &g, const quantized &w, std::int64_t block) {
     const auto inner = static_cast<std::size_t>(g.size(w.codes, 0)),
                columns = static_cast<std::size_t>(g.size(w.codes, 1)), size = static_cast<std::size_t>(block),
                blocks = (inner + size - 1) / size;
-    const std::uint8_t flip = g.type(w.codes) == data_type::s8 ? 128 : 0;
+    const int bits = code_bits(g.type(w.codes)),
+              shift = is_signed_code(g.type(w.codes)) ? 1 << (bits - 1) : 0;
     const auto unsigned_codes = [&](tensor_id t) {
-        std::vector<std::uint8_t> codes = values_of<std::uint8_t>(g.tensor_at(t));
-        for (std::uint8_t &c : codes)
-            c = static_cast<std::uint8_t>(c ^ flip);
+        std::vector<std::uint8_t> codes;
+        for (const std::int32_t c : codes_of(g.tensor_at(t)))
+            codes.push_back(static_cast<std::uint8_t>(c + shift));
         return codes;
     };
     const std::vector<std::uint8_t> given = unsigned_codes(w.codes);
@@ -88,11 +104,24 @@ tensor_numbers operands_in_blocks(ort_graph &g, const quantized &w, std::int64_t
         for (std::size_t n = 0; n < columns; n++)
             codes[n * blocks * size + k] = given[k * columns + n];
     const auto c = static_cast<dim_t>(columns), b = static_cast<dim_t>(blocks);
-    const std::vector<std::uint8_t> zeros =
-        w.zero_point ? unsigned_codes(w.zero_point) : std::vector<std::uint8_t>{flip};
-    return {g.add_constant("codes", data_type::u8, {c, b, block}, std::move(codes)),
+    const std::vector<std::uint8_t> zeros = w.zero_point
+                                                ? unsigned_codes(w.zero_point)
+                                                : std::vector<std::uint8_t>{static_cast<std::uint8_t>(shift)};
+    return {g.add_constant("codes", data_type::u8, {c, b, block * bits / 8}, packed(codes, size, bits)),
             g.add_floats("scales", {c, b}, by_columns(g.values(w.scale), blocks, columns)),
-            g.add_constant("zero_points", data_type::u8, {c, b}, by_columns(zeros, blocks, columns))};
+            g.add_constant("zero_points", data_type::u8, {c, (b * bits + 7) / 8},
+                           packed(by_columns(zeros, blocks, columns), blocks, bits))};
+}
+
+/// The size of blocks that are there for all with one scale: an option of the session.
+std::int64_t chosen_block(const ort_graph &g, std::int64_t inner) {
+    const std::int64_t chosen = g.options.qdq_nbits_block;
+    if (chosen >= 0)
+        return chosen == 0 ? 32 : chosen;
+    for (const std::int64_t block : {256, 128, 64, 32})
+        if (inner % block == 0)
+            return block;
+    return 16;
 }
 
 } // namespace
@@ -109,15 +138,21 @@ void form_product_of_blocks(ort_graph &g, node_id i) {
     if (any_of(readers, [&](node_id r) { return g.is(r, "QuantizeLinear"); }))
         return;
     const std::int64_t given = block_size(g, g.writer(g.input(i, 1), "DequantizeLinear")),
-                       size = given > 0 ? given : 32, inner = g.size(w->codes, 0),
-                       columns = g.size(w->codes, 1);
+                       inner = g.size(w->codes, 0), columns = g.size(w->codes, 1),
+                       size = given > 0 ? given : chosen_block(g, inner);
+    const int bits = code_bits(g.type(w->codes));
+    if (bits == 2 && columns % 4 != 0)
+        refuse_as_unimplemented(
+            "its matrix of " + to_text(g.type(w->codes)) + " has " + std::to_string(columns) +
+            " columns, allowed behind DequantizeLinear are multiples of 4: ONNX Runtime mixes "
+            "up others");
     const tensor_numbers operands = operands_in_blocks(g, *w, size);
     node product{"MatMulNBits", {x, operands[0], operands[1], operands[2], tensor_id(), bias}, {}, {}};
     product.attributes = {{"K", inner},
                           {"N", columns},
-                          {"bits", std::int64_t{8}},
+                          {"bits", std::int64_t{bits}},
                           {"block_size", size},
-                          {"accuracy_level", std::int64_t{4}}};
+                          {"accuracy_level", g.options.qdq_nbits_level}};
     g.become(i, std::move(product));
 }
 

@@ -3,12 +3,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "network/graph/codes.hpp"
+#include "network/onnx/shapes/code_types.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 
 namespace octet::model::shape {
 namespace {
 
 using dims = memory::dims;
+
+/// Types of codes by ONNX's numbers.
+constexpr struct {
+    std::int64_t number;
+    data_type type;
+} code_types[] = {{2, data_type::u8},  {3, data_type::s8},  {21, data_type::u4},
+                  {22, data_type::s4}, {25, data_type::u2}, {26, data_type::s2}};
 
 void matrix_product(node_shapes &n, std::size_t second, data_type type) {
     dims a = n.dims_of_rank(0, 1), b = n.dims_of_rank(second, 1);
@@ -104,17 +113,30 @@ void where(node_shapes &n) {
 void qlinear_binary(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(3))); }
 
 /// The zero point's type, or without one what the attribute says (from operator set 21 on).
+data_type code_type(std::int64_t type) {
+    const auto found = std::find_if(std::begin(code_types), std::end(code_types),
+                                    [&](const auto &row) { return row.number == type; });
+    return found == std::end(code_types) ? data_type::undef : found->type;
+}
+
+std::int64_t number_of_code_type(data_type type) {
+    return std::find_if(std::begin(code_types), std::end(code_types),
+                        [&](const auto &row) { return row.type == type; })
+        ->number;
+}
+
 void quantize(node_shapes &n) {
-    constexpr std::int64_t unsaid = 0, uint8 = 2, int8 = 3;
+    constexpr std::int64_t unsaid = 0;
     const std::int64_t said = n.integer("output_dtype", unsaid);
-    if (said != unsaid && said != uint8 && said != int8)
+    data_type type = said == unsaid ? data_type::u8 : code_type(said);
+    if (type == data_type::undef)
         refuse_as_unimplemented("attribute 'output_dtype' is type " + std::to_string(said) +
-                                ", allowed: UINT8, INT8");
-    data_type type = said == int8 ? data_type::s8 : data_type::u8;
+                                ", allowed: UINT8, INT8, UINT4, INT4, UINT2, INT2");
     if (n.has_input(2)) {
         const tensor &zero_point = n.input(2);
-        if (!is_code(zero_point.type))
-            refuse_as_unimplemented("its zero point is " + type_text(zero_point) + ", allowed: u8, s8");
+        if (code_bits(zero_point.type) == 0)
+            refuse_as_unimplemented("its zero point is " + type_text(zero_point) +
+                                    ", allowed: u8, s8, u4, s4, u2, s2");
         if (said != unsaid && zero_point.type != type)
             refuse("its zero point is " + type_text(zero_point) + ", attribute 'output_dtype' says " +
                    to_text(type));

@@ -83,12 +83,14 @@ void cast(node_shapes &n) {
         return n.set_output(data_type::u8, n.dims(0));
     case 3:
         return n.set_output(data_type::s8, n.dims(0));
+    case 10: // FLOAT16
+        return n.set_output(data_type::f16, n.dims(0));
     case 6: // INT32
     case 7: // INT64
         return n.set_output(data_type::s32, n.dims(0));
     default:
         refuse_as_unimplemented("attribute 'to' is type " + std::to_string(n.integer("to", 0)) +
-                                ", allowed: FLOAT, UINT8, INT8, INT32, INT64, BOOL");
+                                ", allowed: FLOAT, FLOAT16, UINT8, INT8, INT32, INT64, BOOL");
     }
 }
 
