@@ -26,6 +26,7 @@ const struct {
     {"octet-dynamic-vectors 1", {"contract", replay_dynamic_products}},
     {"recurrent 1", {"operator", replay_recurrent}},
     {"nbits 1", {"operator", replay_nbits_operators}},
+    {"nbits graphs 1", {"graph", replay_decoder_graphs}},
 };
 
 file_kind recognise(const json_value &root) {

@@ -3,9 +3,9 @@
 // Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
 // the same.
 //
-// Nine kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime, those of its decoders,
+// Ten kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime, those of its decoders,
 // recurrent ones and those with weights in blocks, products with a dynamic source, requantization check values,
-// goldens of whole networks, and graphs that probe ONNX Runtime's transformers. Start reading at check_file; each kind
+// goldens of whole networks, graphs of decoders, and graphs that probe ONNX Runtime's transformers. Start reading at check_file; each kind
 // has a file of its own.
 
 #include <iosfwd>
@@ -54,6 +54,7 @@ void replay_rnn_case(const json_value &c, const std::vector<std::uint8_t> &blob,
                      report &results);
 void replay_recurrent(const vector_file &file, const options &opt, report &results);
 void replay_nbits_operators(const vector_file &file, const options &opt, report &results);
+void replay_decoder_graphs(const vector_file &file, const options &opt, report &results);
 void replay_requantization(const vector_file &file, const options &opt, report &results);
 void replay_models(const vector_file &file, const options &opt, report &results);
 void replay_ort_graphs(const vector_file &file, const options &opt, report &results);
@@ -97,6 +98,9 @@ struct operator_case {
     };
     std::vector<expectation> expected;
     bool any_nan_is_equal = false; ///< of floats, whose bits are equal else
+    network_options how = {};      ///< but for the profile
+    /// Not empty: the runtime computes the case wrongly, and Octet refuses it by a sentence with these words.
+    std::string refusal = {};
 };
 
 /// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where

@@ -58,6 +58,10 @@ private:
             const std::string name = input["name"].text();
             options.shapes[name] = find("in_" + name).dims;
         }
+        if (case_.has("session")) { // entries that ONNX Runtime had
+            options.qdq_nbits_level = case_["session"]["qdq_matmulnbits_accuracy_level"].as<std::int64_t>();
+            options.qdq_nbits_block = case_["session"]["qdq_matmulnbits_block_size"].as<std::int64_t>();
+        }
         return network(model_, options);
     }
 
