@@ -20,6 +20,12 @@ data_type octet_type(int type) {
     switch (type) {
     case element::f32:
         return data_type::f32;
+    case element::f16:
+        return data_type::f16;
+    case element::u4:
+        return data_type::u4;
+    case element::s4:
+        return data_type::s4;
     case element::u8:
     case element::boolean:
         return data_type::u8;
@@ -258,16 +264,17 @@ model::tensor tensor_of(const runtime &ort, const ort_value *source, constants k
     if (t.type == data_type::undef)
         return t;
     const auto count = static_cast<std::size_t>(model::element_count(t.dims));
+    const auto shared = static_cast<std::size_t>(elements_per_byte(t.type));
+    const std::size_t size = (count + shared - 1) / shared * memory::data_type_size(t.type);
     void *data = nullptr;
     ort(api::get_tensor_data, const_cast<ort_value *>(source), &data);
     if (type == element::s64) {
         t.data = narrowed<std::int32_t>(static_cast<const std::int64_t *>(data), count);
-    } else if (const std::size_t size = count * memory::data_type_size(t.type);
-               kind == constants::borrowed && size >= worth_borrowing) {
+    } else if (kind == constants::borrowed && size >= worth_borrowing) {
         t.data = model::borrowed(data, size);
     } else {
         const auto *bytes = static_cast<const std::uint8_t *>(data);
-        t.data = std::vector<std::uint8_t>(bytes, bytes + count * memory::data_type_size(t.type));
+        t.data = std::vector<std::uint8_t>(bytes, bytes + size);
     }
     return t;
 }

@@ -130,12 +130,12 @@ private:
 
 /// Types that a part may read or write.
 void check_border(const value &v) {
-    static const std::set<int> allowed = {element::f32, element::u8,  element::s8,
+    static const std::set<int> allowed = {element::f32, element::f16, element::u8,     element::s8,
                                           element::s32, element::s64, element::boolean};
     if (allowed.count(v.type) == 0)
         throw error(status::unimplemented,
                     "tensor '" + v.name + "' is of type " + std::to_string(v.type) +
-                        " of ONNX, allowed between parts are f32, u8, s8, s32, INT64 and BOOL");
+                        " of ONNX, allowed between parts are f32, f16, u8, s8, s32, INT64 and BOOL");
 }
 
 } // namespace

@@ -171,7 +171,8 @@ inline constexpr int fail = 1, invalid_argument = 2, not_implemented = 9, provid
 }
 
 namespace element { // types of ONNX tensors
-inline constexpr int none = 0, f32 = 1, u8 = 2, s8 = 3, s16 = 5, s32 = 6, s64 = 7, boolean = 9;
+inline constexpr int none = 0, f32 = 1, u8 = 2, s8 = 3, s16 = 5, s32 = 6, s64 = 7, boolean = 9, f16 = 10,
+                     u4 = 21, s4 = 22;
 }
 
 namespace attribute_kind {
