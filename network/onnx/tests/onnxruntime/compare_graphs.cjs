@@ -2,7 +2,7 @@
 // case's model and arrays beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph
 // again: FIRST is its number, COUNT 1. Kinds: random, wide, broken, operators, single, special, unread and
 // versions are without end; probes break each condition of each pattern, products go through the ways to sum
-// up, conditions are those of single passes, rules those of level 1, units those of codes, blocks are of
+// up, conditions are those of single passes, rules those of level 1, units those of codes, nbits have weights in blocks (nbits_floats none that are rounded), blocks are of
 // channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
@@ -16,6 +16,7 @@ const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs
       products = require('./product_graphs.cjs');
 const attentions = require('./attention_graphs.cjs');
 const conditions = require('./condition_graphs.cjs'), blocks = require('./block_graphs.cjs');
+const {nbits_graph, floats_graph} = require('./nbits_graphs.cjs');
 const rules = require('./rule_graphs.cjs'), units = require('./unit_graphs.cjs');
 
 const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
@@ -57,6 +58,7 @@ const kinds = {
     known: listed(known), unusual: listed(unusual), products: listed(products),
     attentions: listed(attentions), conditions: listed(conditions), blocks: listed(blocks),
     rules: listed(rules), units: listed(units),
+    nbits: {graph: nbits_graph}, nbits_floats: {graph: floats_graph},
 };
 
 const arrays = {
@@ -79,7 +81,9 @@ async function run(folder, kind, first, last) {
         const file = path.join(folder, `${seed}`), result = {seed};
         fs.writeSync(2, `${mark}${seed}\n`);
         try {
-            const session = await ort.InferenceSession.create(graph.model, options), feeds = {};
+            const extra = graph.session ? {extra: {session: Object.fromEntries(
+                Object.entries(graph.session).map(([k, v]) => [k, String(v)]))}} : {};
+            const session = await ort.InferenceSession.create(graph.model, {...options, ...extra}), feeds = {};
             for (const {name, dtype, dims, values} of graph.inputs) {
                 const [type, [, of]] = Object.entries(arrays).find(([, [t]]) => t === dtype);
                 feeds[name] = new ort.Tensor(type, of.from(dtype === 's64' ? values.map(BigInt) : values), dims);
@@ -145,7 +149,7 @@ function main(folder, kind, first, count) {
                 name: `${kind}/${kinds[kind].name?.(result.seed) ?? result.seed}`, file: `${result.seed}`,
                 probes: 'a random graph', opset: graph.opset, operators: graph.operators,
                 inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
-                outputs: result.outputs, fired: fired[result.seed], optimized: result.optimized,
+                outputs: result.outputs, session: graph.session, fired: fired[result.seed], optimized: result.optimized,
             });
         }
         seed = child.status === 0 ? last : done + 2; // which it did not survive is left out

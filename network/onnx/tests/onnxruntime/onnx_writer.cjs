@@ -28,11 +28,19 @@ const types = {
     f32: [1, '<f4', 4, (b, v, o) => b.writeFloatLE(v, o)],
     u8: [2, '|u1', 1, (b, v, o) => b.writeUInt8(v, o)],
     s8: [3, '|i1', 1, (b, v, o) => b.writeInt8(v, o)],
+    u4: [21], s4: [22], u2: [25], s2: [26], // of constants, packed
     s32: [6, '<i4', 4, (b, v, o) => b.writeInt32LE(v, o)],
     s64: [7, '<i8', 8, (b, v, o) => b.writeBigInt64LE(BigInt(v), o)],
     bool: [9, '|b1', 1, (b, v, o) => b.writeUInt8(v ? 1 : 0, o)],
 };
+const bits_of = {u4: 4, s4: 4, u2: 2, s2: 2};
+function packed(bits, values) {
+    const data = Buffer.alloc(Math.ceil(values.length * bits / 8));
+    values.forEach((v, i) => (data[Math.floor(i * bits / 8)] |= (v & ((1 << bits) - 1)) << (i * bits % 8)));
+    return data;
+}
 function data_of(type, values) {
+    if (bits_of[type]) return packed(bits_of[type], values);
     const [, , size, write] = types[type];
     const data = Buffer.alloc(size * values.length);
     values.forEach((v, i) => write(data, v, i * size));
