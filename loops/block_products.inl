@@ -285,7 +285,8 @@ OCTET_TARGET inline vec::integers products_of_block(const std::uint8_t *w,
     return sum;
 }
 
-/// A panel of the weights times `rows` rows, with one fma for each block. Integers of a block stay below 2^24, so zero points leave the sum exact.
+/// A panel of the weights times `rows` rows, with one fma for each block. Integers of a block stay below 2^24,
+/// so zero points leave the sum exact.
 template <int bits, int rows> OCTET_TARGET void multiply_blocks(const block_panel &p, const block_rows &x) {
     using v = codes_for<bits>;
     const auto quads = static_cast<dim_t>(p.order->tail_quads.size());

@@ -5,7 +5,8 @@
 //
 // Ten kinds are recognised by content: operators of TensorFlow Lite, of ONNX Runtime, those of its decoders,
 // recurrent ones and those with weights in blocks, products with a dynamic source, requantization check values,
-// goldens of whole networks, graphs of decoders, and graphs that probe ONNX Runtime's transformers. Start reading at check_file; each kind
+// goldens of whole networks, graphs of decoders, and graphs that probe ONNX Runtime's transformers. Start reading at
+// check_file; each kind
 // has a file of its own.
 
 #include <iosfwd>

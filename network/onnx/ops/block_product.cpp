@@ -22,8 +22,8 @@ enum class block_arithmetic { codes, packed, unpacked };
 
 using loops::block_sums;
 
-/// The arithmetic that ONNX Runtime takes, or that Octet's own order has for all blocks. Weights that are no constants, blocks by index and zero points of floats let
-/// it dequantize the weights in each run.
+/// The arithmetic that ONNX Runtime takes, or that Octet's own order has for all blocks. Weights that are no
+/// constants, blocks by index and zero points of floats let it dequantize the weights in each run.
 block_arithmetic arithmetic_of(bool is_constant, bool is_dequantized, std::int64_t level,
                                const loops::block_shape &s, bool is_one_by_one) {
     if (!is_constant || is_dequantized)

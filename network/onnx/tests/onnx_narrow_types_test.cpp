@@ -1,5 +1,5 @@
-// Tensors of 4 and 2 bits and of f16: how files have them, blocked QuantizeLinear and DequantizeLinear with them, and the
-// products and tables that ONNX Runtime computes with them.
+// Tensors of 4 and 2 bits and of f16: how files have them, blocked QuantizeLinear and DequantizeLinear with them, and
+// the products and tables that ONNX Runtime computes with them.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 

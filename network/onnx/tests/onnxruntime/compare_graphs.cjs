@@ -2,7 +2,8 @@
 // case's model and arrays beside graphs.json): node compare_graphs.cjs FOLDER KIND FIRST COUNT. One graph
 // again: FIRST is its number, COUNT 1. Kinds: random, wide, broken, operators, single, special, unread and
 // versions are without end; probes break each condition of each pattern, products go through the ways to sum
-// up, conditions are those of single passes, rules those of level 1, units those of codes, nbits have weights in blocks (nbits_floats none that are rounded), blocks are of
+// up, conditions are those of single passes, rules those of level 1, units those of codes, nbits have weights in
+// blocks (nbits_floats none that are rounded), blocks are of
 // channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';

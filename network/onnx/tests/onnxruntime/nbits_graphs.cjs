@@ -90,7 +90,8 @@ class nbits {
     table() {
         const {d, g} = this, type = d.one(['u8', 'u8', 'u4', 's4']), bits = type === 'u8' ? d.one([2, 4, 8]) : 4;
         const block = d.one([16, 32, 64, 128]), in_a_byte = type === 'u8' ? 8 / bits : 1;
-        const rows = d.integer(1, 40), columns = d.integer(1, 80) * in_a_byte, has_axes = type !== 'u8' && d.chance(0.5);
+        const rows = d.integer(1, 40), columns = d.integer(1, 80) * in_a_byte,
+              has_axes = type !== 'u8' && d.chance(0.5);
         const gather_axis = has_axes ? d.integer(0, 1) : 0, quantize_axis = has_axes ? d.integer(0, 1) : 1;
         const blocks = quantize_axis === 1 ? [rows, Math.ceil(columns / block)] : [Math.ceil(rows / block), columns];
         const is_narrow = d.chance(0.3), scales = this.floats(blocks);
@@ -109,7 +110,8 @@ class nbits {
     }
 
     pair() {
-        const {d, g} = this, type = d.one(['u4', 's4']), dims = [d.integer(1, 6), d.integer(1, 40)], block = d.one([0, 2, 3, 16]);
+        const {d, g} = this, type = d.one(['u4', 's4']), dims = [d.integer(1, 6), d.integer(1, 40)],
+              block = d.one([0, 2, 3, 16]);
         const axis = d.integer(0, 1), blocks = dims.map((n, i) => (i === axis ? Math.ceil(n / block) : n));
         const shape = block !== 0 ? blocks : d.chance(0.5) ? [] : [dims[axis]];
         const scale = this.floats(shape, () => 0.1 + d.uniform()), zero = this.codes(type, shape);
