@@ -1,4 +1,4 @@
-// The static product has neither zero points of the source nor scales: acc - z_x Σ (w - z_w) and the order come after it.
+// The static product has neither zero points of the source nor scales: acc - z_x Σ w and the order come after it.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/dynamic_columns.hpp"
 
@@ -82,7 +82,7 @@ void read_sums(const memory_desc &weights, const void *base, std::int32_t *sums)
 struct columns {
     dim_t n;
     const float *scales, *bias; ///< bias: null, or n
-    const std::int32_t *sums;   ///< Σ (w - z_w); null if rows have no zero points
+    const std::int32_t *sums;   ///< Σ w; null if rows have no zero points
 };
 
 template <combination order, bool has_bias>

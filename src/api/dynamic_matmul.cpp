@@ -198,7 +198,7 @@ void set_k_innermost(memory_desc &w) {
     w.strides[w.ndims - 1] = w.dims[w.ndims - 2];
 }
 
-/// What `any` stands for: packed beside scales or for a static product where a kernel reads them so, else as ONNX has them.
+/// What `any` stands for: packed beside scales or for a static product where a kernel reads them so.
 memory_desc chosen_weights(const dynamic_matmul_problem &p) {
     memory_desc w = p.weights;
     w.format_kind = format_kind::any;

@@ -1,5 +1,5 @@
-// Products whose source is quantized while they run, against the definitions of the quantizers and of the orders; Octet's
-// own orders over levels, threads, layouts and batches; refusals.
+// Products whose source is quantized while they run, against the definitions of quantizers and orders; Octet's own
+// orders over levels, threads, layouts and batches; refusals.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -107,7 +107,7 @@ std::vector<float> product(const dynamic_case &c, combination order, const dynam
 std::string product_difference(const dynamic_case &c, const char *name, combination order,
                                const dynamic_source &x, const dynamic_weights &w) {
     std::string text = difference(c, "outputs", name, product(c, order, x, w));
-    if (!text.empty() || impl::facts_of(order).has_offsets)
+    if (!text.empty() || !w.offsets.empty()) // which no primitive has
         return text;
     const std::vector<float> values = floats_of(c.input("x", {x.rows, x.k}));
     std::vector<float> y = product_by_primitive(order, values, x, w, bias_of(c, w));
