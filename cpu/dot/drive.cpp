@@ -30,6 +30,7 @@ struct execution {
     const full_tensors &full;
     const std::uint32_t *params = nullptr; ///< each thread's own, as the next
     const std::int32_t *initial = nullptr;
+    bool has_more_bands = false; ///< behind the one that is computed
 };
 
 class dot_driver : public kernel {
@@ -99,8 +100,7 @@ private:
         spec.tiling.lines = plan_.tiles.lines_of(rows);
         if (spec.tiling.lines > 1)
             spec.tiling.line_stride = plan_.line_stride;
-        spec.vectors =
-            last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
+        spec.vectors = vectors_of_panel(last_panel);
         spec.tail = last_panel ? plan_.tiles.tail : machine_.isa.lanes();
         spec.row_stride = plan_.row_stride;
         spec.part_stride = plan_.part_stride;
@@ -112,6 +112,7 @@ private:
             spec.columns_of_quad = static_cast<int>(geometry_.packed().o_per_member);
         spec.rows_of_tap = plan_.rows_of_tap;
         spec.lines_ahead = plan_.lines_ahead;
+        spec.order = plan_.order;
         if (jit::are_in_tiles(spec.products))
             return jit::amx_dot_code(spec, epilogue_);
         return jit::dot_code(spec, epilogue_);
@@ -131,7 +132,7 @@ private:
     }
 
     /// Band after band, each in one output slice.
-    void run_cells(const execution &run, const cell_range &cells) const {
+    void run_cells(execution &run, const cell_range &cells) const {
         const dot_work &w = plan_.work;
         const dim_t slice_rows = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t depth = plan_.is_flat ? 1 : geometry_.depth;
@@ -146,6 +147,7 @@ private:
                     const dim_t at = unit + (end - unit) * band / bands - slice * w.units_per_slice;
                     return std::min(at * w.unit, slice_rows);
                 };
+                run.has_more_bands = end < cells.end_row || b + 1 < bands;
                 run_band(run, {slice / depth, slice % depth, row(b), row(b + 1) - row(b)}, cells.first_panel,
                          cells.end_panel);
             }
@@ -177,8 +179,8 @@ private:
         const std::int32_t *row_sums = nullptr;
         // The kernel goes from group to group by itself where a group is one panel.
         const bool all_groups = plan_.lines_first && plan_.tiles.panels == 1 && !sums_rows();
-        for (dim_t panel = first_panel; panel < end_panel;
-             panel += all_groups ? end_panel - first_panel : 1) {
+        for (dim_t panel = first_panel, panels = 1; panel < end_panel; panel += panels) {
+            panels = all_groups ? end_panel - first_panel : panels_of_chunk(panel, end_panel);
             const dim_t group = panel / plan_.tiles.panels;
             const dim_t group_offset = group * geometry_.group_bytes() * plan_.widening;
             if (sums_rows() && group != summed_group) { // such plans have one segment
@@ -195,9 +197,11 @@ private:
                         continue;
                     const line_part part{band.outer,
                                          group,
-                                         all_groups ? end_panel - first_panel : 1,
+                                         all_groups ? panels : 1,
                                          panel % plan_.tiles.panels,
+                                         all_groups ? 1 : panels,
                                          weights,
+                                         next_panel(run, panel + panels, first_panel, end_panel) - panel,
                                          range,
                                          tiles,
                                          count};
@@ -208,6 +212,20 @@ private:
                 }
             }
         }
+    }
+
+    /// Panels from this one on that the same kernel multiplies with some rows before the rows below.
+    dim_t panels_of_chunk(dim_t panel, dim_t end_panel) const {
+        if (plan_.chunk == 1)
+            return 1;
+        const bool differs = plan_.tiles.last_vectors > 0 || plan_.tiles.tail != machine_.isa.lanes();
+        const dim_t last = plan_.tiles.panels - 1, end = differs && panel < last ? last : plan_.tiles.panels;
+        return std::min({plan_.chunk, end - panel, end_panel - panel});
+    }
+
+    /// The panel behind others, whose weights are multiplied next.
+    dim_t next_panel(const execution &run, dim_t panel, dim_t first_panel, dim_t end_panel) const {
+        return panel == end_panel && run.has_more_bands ? first_panel : panel;
     }
 
     std::size_t range_of(dim_t line) const {
@@ -255,7 +273,9 @@ private:
     /// The results of one line that are computed, and the lines of the kernel that they come from.
     struct line_part {
         dim_t outer, group, groups, panel; ///< `groups` groups from `group` on
+        dim_t panels;                      ///< from `panel` on, if there is one group
         const std::int8_t *weights;        ///< of the panel
+        dim_t next;                        ///< panels to those that are multiplied next
         std::size_t range;
         dim_t tiles_before; ///< that the panel has been multiplied with
         dim_t lines;        ///< several if tiles are whole lines
@@ -323,7 +343,6 @@ private:
         const std::int8_t *weights = part.weights + first_tap * tap_bytes();
         const std::int32_t *initial =
             run.initial + static_cast<dim_t>(part.range) * columns_.padded_columns() + block * packed_o_block;
-        args.params = run.params + block * columns_.block_words();
         args.full = full;
         args.tap_offsets = segment.tap_offsets + first_tap;
         args.taps = lines.count == p.lines ? plan_.taps : lines.count * taps_per_line;
@@ -331,19 +350,20 @@ private:
         // Columns that multiply channels of their own begin where those are.
         const dim_t own_column =
             p.multiplies_own ? panel_block * packed_o_block * geometry_.src_element_bytes : 0;
+        const dim_t rows = part.lines * segment.rows;
+        const dim_t row_tiles = rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
         const auto call = [&](bool is_tail, dim_t first_row, dim_t tiles) {
             const dim_t first = element + first_row * geometry_.dst_strides[2];
             run.full.find(first, full);
             args.src = src + own_column + plan_.row_offset(first_row);
             args.weights = weights;
             args.initial = initial;
+            args.params = run.params + block * columns_.block_words();
             args.dst = run.dst + first * dst_size();
             args.row_sums = row_sums ? row_sums + first_row : nullptr;
             args.tiles = tiles;
             kernel_of(is_tail, last).function()(&args);
         };
-        const dim_t rows = part.lines * segment.rows;
-        const dim_t row_tiles = rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
         if (part.groups > 1) {
             set_group_steps(args);
             for (dim_t tile = 0; tile < row_tiles; tile++)
@@ -353,12 +373,44 @@ private:
             return;
         }
         set_row_steps(args, segment);
-        set_ahead(args, part.weights, part.tiles_before);
-        if (row_tiles > 0)
-            call(false, 0, row_tiles);
-        if (rows > tiled_rows)
-            call(true, tiled_rows, 1);
+        set_turns(args, part.panels);
+        if (!plan_.order.keeps_sums) {
+            set_ahead(args, part, part.next * panel_bytes());
+            if (row_tiles > 0)
+                call(false, 0, row_tiles * part.panels);
+            if (rows > tiled_rows)
+                call(true, tiled_rows, part.panels);
+            return;
+        }
+        // Parts of the reduction, whose sums are kept for the next one.
+        const dim_t row_bytes =
+            vectors_of_panel(last) * packed_o_block * static_cast<dim_t>(sizeof(std::int32_t));
+        auto *const sums = static_cast<std::uint8_t *>(thread_scratch(
+            scratch_slot::kept_sums, static_cast<std::size_t>(rows * part.panels * row_bytes)));
+        args.taps = 1;
+        for (dim_t tap = 0; tap < plan_.taps; tap++, args.tap_offsets++, weights += tap_bytes()) {
+            const bool is_last = tap == plan_.taps - 1;
+            args.sums = is_last ? nullptr : sums;
+            set_ahead(args, part, is_last ? part.next * panel_bytes() : (tap + 1) * tap_bytes());
+            const auto call_rows = [&](bool is_tail, dim_t first_row, dim_t tile_rows, dim_t tiles) {
+                if (tap > 0) {
+                    initial =
+                        reinterpret_cast<const std::int32_t *>(sums + first_row * part.panels * row_bytes);
+                    args.initial_row_stride = row_bytes;
+                    args.initial_step = args.initial_turn = tile_rows * row_bytes;
+                }
+                if (tiles > 0)
+                    call(is_tail, first_row, tiles);
+            };
+            call_rows(false, 0, plan_.tiles.rows, row_tiles * part.panels);
+            call_rows(true, tiled_rows, rows - tiled_rows, rows > tiled_rows ? part.panels : 0);
+        }
     }
+
+    int vectors_of_panel(bool is_last) const {
+        return is_last && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
+    }
+    dim_t panel_bytes() const { return plan_.tiles.blocks_per_panel * geometry_.packed().block_bytes(); }
 
     void set_row_steps(jit::dot_args &args, const row_segment &segment) const {
         const dim_t rows = plan_.tiles.rows, lines = plan_.tiles.lines;
@@ -368,12 +420,32 @@ private:
         args.row_sums_step = rows * static_cast<dim_t>(sizeof(std::int32_t));
         args.weights_step = args.initial_step = args.params_step = 0;
     }
-    /// The next panel lies behind this one; each tile fetches its part.
-    void set_ahead(jit::dot_args &args, const std::int8_t *panel, dim_t tiles_before) const {
-        args.ahead_step = plan_.lines_ahead * packed_o_block * packed_i_block *
-                          (plan_.quads / jit::quads_per_step) * plan_.taps;
-        args.ahead = panel + plan_.tiles.blocks_per_panel * geometry_.packed().block_bytes() +
-                     tiles_before * args.ahead_step;
+    /// From panel to panel and, behind the last of so many, to the rows below: instead of the steps, which go there.
+    void set_turns(jit::dot_args &args, dim_t panels) const {
+        if (panels == 1)
+            return;
+        const auto set = [&](std::int64_t &step, std::int64_t &turn, dim_t to_next_panel) {
+            turn = step - (panels - 1) * to_next_panel;
+            step = to_next_panel;
+        };
+        const dim_t blocks = plan_.tiles.blocks_per_panel, word = static_cast<dim_t>(sizeof(std::uint32_t));
+        set(args.src_step, args.src_turn, 0);
+        set(args.weights_step, args.weights_turn, panel_bytes());
+        set(args.initial_step, args.initial_turn, blocks * packed_o_block * word);
+        set(args.params_step, args.params_turn, blocks * columns_.block_words() * word);
+        set(args.dst_step, args.dst_turn, blocks * packed_o_block);
+        set(args.row_sums_step, args.row_sums_turn, 0);
+        args.tiles_per_turn = panels;
+    }
+    /// The weights that are multiplied next lie so many bytes behind these; each tile fetches its part of them.
+    void set_ahead(jit::dot_args &args, const line_part &part, dim_t distance) const {
+        const dim_t line = packed_o_block * packed_i_block, taps = plan_.order.keeps_sums ? 1 : plan_.taps;
+        const dim_t steps = jit::are_in_tiles(plan_.products) ? jit::amx_fetching_steps(taps, plan_.quads)
+                                                              : taps * (plan_.quads / jit::quads_per_step);
+        const dim_t fetched = plan_.lines_ahead * line * steps; // by a tile
+        args.ahead = part.weights + distance + part.tiles_before * fetched;
+        args.ahead_step = part.panels > 1 ? panel_bytes() : fetched;
+        args.ahead_turn = fetched - (part.panels - 1) * panel_bytes();
     }
     void set_group_steps(jit::dot_args &args) const {
         const packed_geometry &p = geometry_.packed();

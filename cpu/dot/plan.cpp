@@ -8,6 +8,7 @@
 #include "common/text.hpp"
 #include "cpu/machine/caches.hpp"
 #include "cpu/machine/costs.hpp"
+#include "jit/kernels/dot_amx.hpp"
 
 namespace octet::impl {
 
@@ -135,12 +136,20 @@ bool can_copy_edges(const dot_geometry &g, bool changes_codes) {
     return true;
 }
 
+/// True if tile registers read rows again and again that push each other out of the first-level cache.
+bool have_rows_conflict(const dot_geometry &g, const dot_plan &p) {
+    return jit::are_in_tiles(p.products) && rows_are_disjoint(g) && !g.rows_are_images &&
+           g.src_row_strides[2] % costs::l1_way_bytes == 0 && g.width * g.height > jit::most_amx_rows &&
+           g.packed().o >= costs::least_columns_of_copies;
+}
+
 /// Rows are copied where their codes change: sign bits are flipped, or bytes become words.
 row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, const dot_plan &p) {
     const bool changes_codes = p.flips_source || jit::are_in_words(p.products);
     const bool whole_quads = g.tap_bytes() % packed_i_block == 0;
     const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.position_bytes;
-    if (!changes_codes && g.has_dense_positions() && whole_quads && fused_is_contiguous && !g.reads_outside())
+    if (!changes_codes && g.has_dense_positions() && whole_quads && fused_is_contiguous &&
+        !g.reads_outside() && !have_rows_conflict(g, p))
         return row_source::in_place;
     if (rows_are_disjoint(g))
         return row_source::copied_rows;
@@ -342,14 +351,6 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
     return pay ? in_tiles : dot_products::codes;
 }
 
-/// Tiles that a thread multiplies with a panel before the next one.
-dim_t tiles_of_panel(const dot_plan &p) {
-    const dot_work &w = p.work;
-    const cell_range &first = w.shares.front().front();
-    const dim_t units = std::min({w.units_per_slice, w.band, first.end_row - first.first_row});
-    return std::max<dim_t>(1, p.is_flat ? units : units * div_up(p.line_length, p.tiles.rows));
-}
-
 /// Lines whose results lie one behind the other, and which are read in one piece.
 short_lines short_lines_of(const dot_plan &p, const dot_geometry &g, const machine &m) {
     short_lines l{g.height, g.width, 0, std::max<dim_t>(1, g.kernel[2] / g.stride[2]), 1, false};
@@ -365,6 +366,13 @@ short_lines short_lines_of(const dot_plan &p, const dot_geometry &g, const machi
 }
 
 } // namespace
+
+dim_t tiles_of_panel(const dot_plan &p) {
+    const dot_work &w = p.work;
+    const cell_range &first = w.shares.front().front();
+    const dim_t units = std::min({w.units_per_slice, w.band, first.end_row - first.first_row});
+    return std::max<dim_t>(1, p.is_flat ? units : units * div_up(p.line_length, p.tiles.rows));
+}
 
 int plan_lines_ahead(const dot_plan &p) {
     const dim_t panel_bytes = p.taps * p.quads * packed_i_block * packed_o_block * p.tiles.blocks_per_panel;
@@ -437,6 +445,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     }
     p.work = plan_work(p, g, m);
     p.lines_ahead = plan_lines_ahead(p);
+    plan_order(p, g, m);
     return p;
 }
 
@@ -449,9 +458,11 @@ std::string text_of(const dot_plan &p) {
                 : jit::are_in_words(p.products)                 ? " of 16-bit words"
                                                                 : "",
                 t.overlap ? " that overlap" : "", t.lines > 1 ? text(" of ", t.lines, " lines") : "", ", ",
-                t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps, " taps of ",
-                p.quads, " quads", p.rows_of_tap.empty() ? ", " : " without padding, ",
-                sources[static_cast<int>(p.source)], ", ", p.scratch_bytes, " bytes of scratch, bands of ",
+                t.panels, " panels", p.chunk > 1 ? text(" in chunks of ", std::min(p.chunk, t.panels)) : "",
+                ", ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
+                p.order.keeps_sums ? " parts of " : " taps of ", p.quads, " quads",
+                p.rows_of_tap.empty() ? ", " : " without padding, ", sources[static_cast<int>(p.source)],
+                ", ", p.scratch_bytes, " bytes of scratch, bands of ",
                 std::min(p.work.band * p.work.unit, p.band_lines), ", ", p.work.shares.size(), " shares for ",
                 p.work.threads, " threads");
 }

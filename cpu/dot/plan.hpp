@@ -52,6 +52,9 @@ struct dot_plan {
     dim_t left_rows = 0, right_rows = 0;   ///< copied_edges: rows of a line that are read from the strips
     std::vector<std::int64_t> tap_offsets; ///< bytes from a row's first tap
     std::vector<std::int64_t> edge_tap_offsets; ///< the same in the strips
+    /// In tile registers: panels that are multiplied with some rows before the rows below, and what that order loads how.
+    dim_t chunk = 1;
+    jit::tile_order order;
     bool lines_first = false;       ///< order in a band: all columns of a line, or all lines of a panel
     std::vector<line_range> ranges; ///< what output lines read of the kernel: lines inside the image, or all
     /// Index into `ranges` for each output line; empty: all have the first.
@@ -68,7 +71,7 @@ struct dot_plan {
     dim_t row_offset(dim_t row) const { return row / jit::rows_together(products) * row_stride; }
     dot_work work;
     /// Few tiles share a panel of weights, which then arrive while the panel before is multiplied: a tile fetches so
-    /// many lines per step of 8 quads (`dot_spec::lines_ahead`). 0: nothing.
+    /// many lines per step (`dot_spec::lines_ahead`). In tile registers the same of chunks. 0: nothing.
     int lines_ahead = 0;
 };
 
@@ -98,8 +101,15 @@ struct work_costs {
 };
 work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_work &w);
 
+/// Tiles that a thread multiplies with a panel before the next one.
+dim_t tiles_of_panel(const dot_plan &p);
+
 /// See dot_plan::lines_ahead.
 int plan_lines_ahead(const dot_plan &p);
+
+/// Fills `chunk`, `order` and `lines_ahead` of products in tile registers, and divides long reductions into several taps
+/// (order.cpp); the rest of the plan is made.
+void plan_order(dot_plan &p, const dot_geometry &g, const machine &m);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
 int useful_threads(const dot_geometry &g, const machine &m);

@@ -16,6 +16,7 @@ enum class scratch_slot {
     plain_weights,
     taken_taps, ///< some of the packed weights of a deconvolution
     row_sums,
+    kept_sums, ///< of a part of the reduction
     tap_offsets,
     between_steps,
     between_outer_steps, ///< between the two steps of a step

@@ -129,14 +129,15 @@ struct dot_args {
     const void *ahead; ///< where fetching ahead begins, for the first tile; need not be readable
     std::int64_t ahead_step;
     // Of tile registers:
-    /// Each time that so many tiles are done, the next one is reached by turns in place of steps, and fetching ahead
-    /// moves on by `ahead_step`; 0: never. Then tiles are those of all panels for some rows, before the rows below.
+    /// Each time that so many tiles are done, the next one is reached by turns in place of steps: tiles are those of
+    /// some panels for some rows, before those of the rows below. 0: never.
     std::int64_t tiles_per_turn;
     std::int64_t src_turn, weights_turn, initial_turn, params_turn, dst_turn, row_sums_turn;
-    /// Of `dot_spec::keeps_sums`: bytes between the rows of `initial`, if it holds sums and not one row for all, and
-    /// where sums are kept, tile behind tile, for a call with the next taps; null: they are finished.
-    std::int64_t initial_row_stride;
+    /// Of `tile_order::keeps_sums`: where sums are kept, tile behind tile, for a call with the next taps; null: they
+    /// are finished.
     void *sums;
+    std::int64_t ahead_turn;
+    std::int64_t initial_row_stride; ///< bytes between the rows of `initial` if those are such sums, else 0
 };
 
 /// Quads of a step of the reduction, which hide the loop's overhead. A step moves on by 512 bytes in each stream of

@@ -40,6 +40,9 @@ row_tiles amx_row_tiles(int rows, int tile_rows, int lines = 1, int distance = 0
 /// Steps of equal size where there are such, else steps of 16 quads and a last one.
 tile_shapes amx_shapes(int tile_rows, std::int64_t quads);
 
+/// Steps of a tile that fetch weights ahead (`dot_spec::lines_ahead`).
+std::int64_t amx_fetching_steps(std::int64_t taps, std::int64_t quads);
+
 /// The kernel of a spec whose products are in tiles.
 shared_code<dot_args> amx_dot_code(const dot_spec &spec, const epilogue_plan &plan);
 

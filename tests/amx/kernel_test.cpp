@@ -249,7 +249,9 @@ std::vector<std::uint8_t> got(kernel_call c) {
         args.tap_offsets = c.tap_offsets.data() + c.first_tap + tap;
         args.taps = count;
         args.tiles = c.tiles();
+        args.ahead = weights->bytes();
         args.ahead_step = 64;
+        args.ahead_turn = -128;
         const dim_t sum_row = c.padded_columns() * static_cast<dim_t>(sizeof c.initial[0]);
         if (tap == 0) {
             args.initial = c.initial.data();

@@ -123,6 +123,64 @@ TEST(amx_plan, last_tiles_of_lines_fit_their_registers) {
             }
 }
 
+TEST(amx_plan, rows_stay_while_weights_pass) {
+    const dot_plan p = plan_of({512, 11, 512}); // 256 KiB of weights, 121 rows of 512 bytes
+    EXPECT_EQ(p.chunk, p.tiles.panels);
+    EXPECT_EQ(p.order.streams, jit::streamed::weights);
+    EXPECT_EQ(p.lines_ahead, 0);
+    const dot_plan small = plan_of({64, 28, 64}); // both stay
+    EXPECT_EQ(small.chunk, small.tiles.panels);
+    EXPECT_EQ(small.order.streams, jit::streamed::nothing);
+    const dot_plan few = plan_of({256, 4, 64}); // read once
+    EXPECT_EQ(few.order.streams, jit::streamed::weights);
+    EXPECT_EQ(few.chunk, 1);
+}
+
+TEST(amx_plan, panels_stay_where_rows_do_not) {
+    const dot_plan p = plan_of({1168, 11, 256}); // no whole steps in equal parts of up to 1,024 bytes
+    EXPECT_EQ(p.chunk, 1);
+    EXPECT_EQ(p.order.streams, jit::streamed::rows);
+    EXPECT_FALSE(p.order.keeps_sums);
+    const dot_plan image = plan_of({64, 56, 64, 3}); // a panel and the lines that a tile reads stay
+    EXPECT_EQ(image.chunk, 1);
+    EXPECT_EQ(image.order.streams, jit::streamed::nothing);
+}
+
+TEST(amx_plan, lines_stay_while_weights_pass) {
+    const dot_plan p = plan_of({256, 14, 256, 3});
+    EXPECT_EQ(p.chunk, p.tiles.panels);
+    EXPECT_EQ(p.order.streams, jit::streamed::weights);
+}
+
+TEST(amx_plan, weights_beyond_the_second_level_cache_are_taken_in_chunks) {
+    const dot_plan p = plan_of({768, 11, 3072});
+    EXPECT_EQ(p.chunk * p.tiles.vectors * 16, 256);
+    EXPECT_EQ(p.order.streams, jit::streamed::weights);
+    const dim_t row_tiles = div_up(dim_t{121}, dim_t{p.tiles.rows}), steps = 768 / 64 - 1;
+    EXPECT_GE(p.lines_ahead * row_tiles * steps, p.quads) << "all of a vector's weights";
+    EXPECT_LT((p.lines_ahead - 1) * row_tiles * steps, p.quads);
+    EXPECT_GT(plan_of({512, 7, 512, 3}).order.own_lines_ahead, 0) << "one tile reads them all";
+}
+
+TEST(amx_plan, long_reductions_are_divided) {
+    const dot_plan p = plan_of({3072, 11, 768});
+    EXPECT_TRUE(p.order.keeps_sums);
+    EXPECT_EQ(p.taps, 3);
+    EXPECT_EQ(p.quads, 256);
+    EXPECT_EQ(p.tap_offsets, (std::vector<std::int64_t>{0, 1024, 2048}));
+    EXPECT_EQ(p.order.streams, jit::streamed::weights);
+    EXPECT_FALSE(plan_of({3072, 4, 768}).order.keeps_sums) << "16 rows read weights once";
+}
+
+TEST(amx_plan, rows_that_conflict_are_copied) {
+    const dot_plan p = plan_of({4096, 11, 1024});
+    EXPECT_EQ(p.source, row_source::copied_rows);
+    EXPECT_EQ(p.row_stride, 4160);
+    EXPECT_EQ(p.taps, 4);
+    EXPECT_EQ(plan_of({4096, 11, 64}).source, row_source::in_place) << "for few columns";
+    EXPECT_EQ(plan_of({4096, 4, 1024}).source, row_source::in_place) << "for few rows";
+}
+
 TEST(amx_plan, tiles_cover_the_line_and_fit_the_registers) {
     for (const auto products : {jit::dot_products::tiles, jit::dot_products::signed_tiles})
         for (dim_t length = 1; length <= 300; length++)
