@@ -49,6 +49,9 @@ class DeployTest(unittest.TestCase):
                 self.assertIn("kind", document)
         every = (text_of("kubernetes", "octet-serve.yaml") + text_of("kubernetes", "kserve-runtime.yaml")
                  + text_of("Containerfile"))
+        (runtime,) = yaml.safe_load_all(text_of("kubernetes", "kserve-runtime.yaml"))
+        arguments = runtime["spec"]["containers"][0]["args"]
+        self.assertEqual(arguments[arguments.index("--model-name") + 1], "{{.Name}}")  # KServe's template
         for option in set(re.findall(r'"(--[a-z-]+)"', every)):
             self.assertIn(option + " ", help_text)
 
