@@ -140,6 +140,7 @@ std::string key_of(const model::graph &g, const session_settings &settings) {
     d.put(settings.profile);
     d.put(settings.signed_pairs);
     d.put(settings.nbits);
+    d.put(settings.rows_alike);
     d.put(settings.nbits_level);
     d.put(settings.nbits_block);
     d.put(static_cast<std::int64_t>(g.opset));

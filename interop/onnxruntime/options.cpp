@@ -74,6 +74,11 @@ const option options[] = {
          s.nbits = value;
          return value == "onnxruntime" || value == "ordered";
      }},
+    {"rows_alike", "0, 1",
+     [](session_settings &s, const std::string &value) {
+         s.rows_alike = value == "1";
+         return value == "0" || value == "1";
+     }},
     {"profile", nullptr,
      [](session_settings &s, const std::string &value) {
          const auto &all = all_profiles();

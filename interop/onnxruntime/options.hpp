@@ -26,6 +26,7 @@ struct session_settings {
     std::size_t minimum = 3;           ///< nodes of a part that multiplies no codes
     std::string profile;               ///< as in network_options
     std::string nbits = "onnxruntime"; ///< likewise
+    bool rows_alike = false;           ///< likewise
     std::string cache_dir;             ///< directory in which plans are kept for later sessions; empty: none
 
     // Entries of the session:

@@ -103,6 +103,7 @@ network_options options_of(const session_settings &settings) {
     options.profile = settings.profile;
     options.qdq_is_int8_allowed = settings.signed_pairs;
     options.nbits = settings.nbits;
+    options.rows_alike = settings.rows_alike;
     options.qdq_nbits_level = settings.nbits_level;
     options.qdq_nbits_block = settings.nbits_block;
     return options;

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "network/graph/descs.hpp"
+#include "network/lower/appending.hpp"
 #include "network/run/on_behalf_of.hpp"
 
 namespace octet::model {
@@ -78,8 +79,26 @@ void context::check_binding(const binding &b) const {
                " bytes, the size of an element");
     for (const binding &other : bindings_)
         if (!other.is_of(b) && (other.output || b.output) &&
-            share_bytes(b.bytes, b.size, other.bytes, other.size))
+            share_bytes(b.bytes, b.size, other.bytes, other.size) && !are_appended(b, other) &&
+            !are_appended(other, b))
             refuse(who + "it shares bytes with that of '" + tensor_at(get_graph(), other.tensor).name + "'");
+}
+
+/// One buffer of a past and what it becomes, which nothing else reads.
+bool context::are_appended(const binding &past, const binding &present) const {
+    if (past.output || !present.output || past.bytes != present.bytes || past.size != present.size ||
+        present.is_copied)
+        return false;
+    std::ptrdiff_t readers = 0;
+    for (const node &n : get_graph().nodes)
+        readers += std::count(n.inputs.begin(), n.inputs.end(), static_cast<int>(past.tensor.index()));
+    if (readers > 1)
+        return false;
+    const buffer &from = plan_->buffers[past.tensor.index()], &to = plan_->buffers[present.tensor.index()];
+    return std::any_of(plan_->steps.begin(), plan_->steps.end(), [&](const auto &step) {
+        const auto *const appending = dynamic_cast<const appending_step *>(step.get());
+        return appending && appending->appends(from, to);
+    });
 }
 
 void context::bind(const binding &b) {

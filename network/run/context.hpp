@@ -42,6 +42,7 @@ private:
     };
 
     void check_binding(const binding &b) const;
+    bool are_appended(const binding &past, const binding &present) const;
     void bind(const binding &b);
     bool is_bound_input(tensor_id t) const;
     bool has_bytes_of_its_own(tensor_id output) const;

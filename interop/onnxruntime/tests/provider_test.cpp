@@ -242,12 +242,13 @@ TEST_F(OnnxRuntimeProvider, RefusesOptionsThatThereAreNot) {
     const auto model = pairs().finish();
     EXPECT_TRUE(contains(failure(model, with_octet({{"thread", "1"}})),
                          "option 'thread' is unknown, allowed: cache_dir, claim, log, memory_limit, minimum, "
-                         "profile, threads"))
+                         "nbits, profile, rows_alike, threads"))
         << failure(model, with_octet({{"thread", "1"}}));
     EXPECT_TRUE(contains(failure(model, with_octet({{"threads", "-1"}})),
                          "option 'threads' is '-1', allowed: 0 to 1024"));
     EXPECT_TRUE(contains(failure(model, with_octet({{"claim", "float"}})), "allowed: quantized, all"));
     EXPECT_TRUE(contains(failure(model, with_octet({{"log", "yes"}})), "allowed: 0, 1"));
+    EXPECT_TRUE(contains(failure(model, with_octet({{"rows_alike", "2"}})), "allowed: 0, 1"));
     EXPECT_TRUE(contains(failure(model, with_octet({{"minimum", "0"}})), "allowed: 1 to 1000000"));
     EXPECT_TRUE(
         contains(failure(model, with_octet({{"profile", "litert-2026.08-x86"}})), "allowed: ort-1.30"))

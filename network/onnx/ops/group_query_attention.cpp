@@ -8,6 +8,7 @@
 
 #include "loops/attention.hpp"
 #include "loops/rotary.hpp"
+#include "network/lower/appending.hpp"
 #include "network/onnx/ops/group_query_cache.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/known_integers.hpp"
@@ -61,7 +62,7 @@ struct group_options {
     dim_t kept; ///< 0: no scores are an output; 1: before softmax, 2: behind it
 };
 
-class group_query_attention final : public loop_step {
+class group_query_attention final : public loop_step, public appending_step {
 public:
     group_query_attention(const lowering &l, const group_sizes &sizes, const group_options &options)
         : s_(sizes), o_(options), query_(l.input_buffer(group_in::query)),
@@ -110,6 +111,9 @@ public:
             keys_.store(m, r, i);
             values_.store(m, r, i);
         }
+    }
+    bool appends(const buffer &past, const buffer &present) const override {
+        return keys_.appends(past, present) || values_.appends(past, present);
     }
     std::string explain() const override {
         return "a loop over " + std::to_string(s_.batch) + " sequences of " + std::to_string(s_.rows) +

@@ -71,9 +71,11 @@ void group_cache::keep_rest(const run_memory &m, dim_t i, dim_t filled) const {
     const dim_t bytes = s_.row_bytes();
     auto *const y = m.at<std::uint8_t>(present_) + i * s_.present * bytes;
     const auto *const x = past_ ? m.at<std::uint8_t>(*past_) + i * s_.past * bytes : nullptr;
+    if (x == y) // one buffer
+        return;
     if (!keeps_rest_ || !x)
         std::fill(y + filled * bytes, y + s_.present * bytes, std::uint8_t{0});
-    else if (x != y)
+    else
         std::copy(x + filled * bytes, x + s_.past * bytes, y + filled * bytes);
 }
 

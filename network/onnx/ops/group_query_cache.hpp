@@ -68,6 +68,10 @@ public:
     /// What the cache has afterwards, where attention read something else.
     void store(const run_memory &m, const group_run &r, dim_t i) const;
 
+    bool appends(const buffer &past, const buffer &present) const {
+        return past_ && past_->slot() == past.slot() && present_.slot() == present.slot();
+    }
+
     /// What attention reads of group i.
     std::uint8_t *rows(const run_memory &m, const group_run &r, dim_t i) const;
     loops::cached_codes codes(const run_memory &m, const group_run &r, dim_t i) const;

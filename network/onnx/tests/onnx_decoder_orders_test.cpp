@@ -198,6 +198,93 @@ TEST(SlidingCache, KeepsWhatAWindowSees) {
     }
 }
 
+/// A causal sequence of 70 rows in parts of `part`; heads are wider than one block of products.
+floats attention_in_parts(const char *op, bool is_alike, dim_t part) {
+    constexpr dim_t width = 136, length = 70;
+    const bool is_standard = std::string(op) == "ai.onnx::Attention";
+    floats y, past[2];
+    for (dim_t done = 0; done < length; done += part) {
+        const dim_t count = std::min(part, length - done);
+        one_node n(op);
+        n.options.rows_alike = is_alike;
+        for (unsigned i = 0; i < 3; i++)
+            n.input<float>({1, count, heads * width},
+                           cut(numbers(length * heads * width, 0.3f, i + 1), 1, length, done, count));
+        n.graph.nodes[0].inputs.insert(n.graph.nodes[0].inputs.end(), is_standard ? 1 : 3, -1);
+        for (int i = 0; done > 0 && i < 2; i++)
+            n.input<float>({1, heads, done, width}, past[i]);
+        if (is_standard)
+            n.set("q_num_heads", std::int64_t{heads}).set("kv_num_heads", std::int64_t{heads});
+        n.set(is_standard ? "is_causal" : "unidirectional", std::int64_t{1});
+        n.set("num_heads", std::int64_t{heads}).output().output().output();
+        infer_shapes(n.graph);
+        network net(n.graph, n.options);
+        for (const auto &f : n.fill)
+            f(net);
+        net.run();
+        const floats rows = net.output(0).as<float>();
+        y.insert(y.end(), rows.begin(), rows.end());
+        for (std::size_t i = 0; i < 2; i++)
+            past[i] = net.output(1 + i).as<float>();
+    }
+    return y;
+}
+
+TEST(OrderOfDecoders, IsOneForOtherOperators) {
+    for (const char *op : {"MultiHeadAttention", "ai.onnx::Attention"}) {
+        const floats whole = attention_in_parts(op, true, 70);
+        EXPECT_FALSE(are_equal(attention_in_parts(op, false, 1), whole)) << op;
+        for (const dim_t part : {1, 3, 64})
+            EXPECT_TRUE(are_equal(attention_in_parts(op, true, part), whole))
+                << op << " in parts of " << part;
+    }
+}
+
+/// Caches with room for all of a sequence, each bound as past and as present: only new rows are written.
+TEST(GroupQueryAttention, AppendsInABufferThatIsPastAndPresent) {
+    constexpr dim_t width = 16, room = 12, row = groups * width;
+    floats caches[] = {floats(groups * room * width, 7.f), floats(groups * room * width, 7.f)};
+    floats past[2], apart, shared;
+    for (dim_t done = 0, count = 4; done < 10; done += count, count = 1) {
+        for (const bool is_shared : {false, true}) {
+            one_node n("GroupQueryAttention");
+            n.input<float>({1, count, heads * width},
+                           numbers(static_cast<std::size_t>(count * heads * width), 1.f));
+            for (unsigned i = 0; i < 2; i++)
+                n.input<float>({1, count, row},
+                               numbers(static_cast<std::size_t>(count * row), 1.f, 2 + i + s32(done)));
+            for (int i = 0; i < 2; i++)
+                n.input<float>({1, groups, is_shared ? room : done, width}, is_shared ? caches[i] : past[i]);
+            n.input<std::int32_t>({1}, {s32(done + count - 1)})
+                .constant<std::int32_t>({}, {s32(done + count)});
+            n.set("num_heads", std::int64_t{heads}).set("kv_num_heads", std::int64_t{groups});
+            n.output().output().output();
+            infer_shapes(n.graph);
+            network net(n.graph);
+            for (const auto &f : n.fill)
+                f(net);
+            for (std::size_t i = 0; is_shared && i < 2; i++) {
+                const std::size_t size = caches[i].size() * sizeof(float);
+                net.bind_input(3 + i, caches[i].data(), size);
+                net.bind_output(1 + i, caches[i].data(), size);
+                EXPECT_THROW(net.bind_output(2 - i, caches[i].data(), size), error) << "the other cache";
+            }
+            net.run();
+            (is_shared ? shared : apart) = net.output(0).as<float>();
+            for (std::size_t i = 0; !is_shared && i < 2; i++)
+                past[i] = net.output(1 + i).as<float>();
+        }
+        EXPECT_TRUE(are_equal(apart, shared)) << done;
+        const dim_t all = done + count;
+        for (int i = 0; i < 2; i++) {
+            EXPECT_TRUE(are_equal(cut(caches[i], groups, room, 0, all), past[i])) << done;
+            EXPECT_TRUE(are_equal(cut(caches[i], groups, room, all, room - all),
+                                  floats(static_cast<std::size_t>(groups * (room - all) * width), 7.f)))
+                << done;
+        }
+    }
+}
+
 /// Keys of one sequence that several beams have written are those of a cache where each has all of its own.
 TEST(DecoderMaskedMultiHeadAttention, ReadsKeysWhereBeamsWroteThem) {
     constexpr dim_t beams = 3, width = 24, rows = 7, past = 5, many = beams * heads * width;
