@@ -94,7 +94,7 @@ LIBRARIES = {
     r"nlohmann/": "serve serve/core serve/http tools/base tools/check tools/commands tools/match examples",
     r"CLI/": "tools/base tools/commands",
     r"(png|turbojpeg|zip)\.h": "tools/files",
-    r"zlib\.h": "tools/check",
+    r"zlib\.h": "tools/check tools/commands examples",
     r"benchmark/": "bench",
     r"onnxruntime_cxx_api\.h": "examples",
     r"bench/onnxruntime_baseline\.hpp": "tools/bench",  # made by CMake

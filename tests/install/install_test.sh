@@ -131,8 +131,8 @@ if [ -x "$scratch/prefix/bin/octet" ]; then
     fi
     if command -v help2man >/dev/null; then
         for page in octet octet-info octet-inspect octet-run octet-save octet-serve octet-bench octet-check \
-            octet-profiles octet-explain octet-match octet-match-network octet-compare-profiles octet-preload \
-            octet-onnxruntime octet-completion; do
+            octet-profiles octet-explain octet-match octet-match-network octet-compare-profiles octet-verify \
+            octet-preload octet-onnxruntime octet-completion; do
             grep -q '^\.SH NAME' "$scratch/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
         done
     fi

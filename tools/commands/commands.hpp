@@ -29,6 +29,7 @@ void add_profiles_command(CLI::App &app);
 void add_explain_command(CLI::App &app);
 void add_match_command(CLI::App &app);
 void add_match_network_command(CLI::App &app);
+void add_verify_command(CLI::App &app);
 void add_compare_profiles_command(CLI::App &app);
 void add_preload_command(CLI::App &app);
 void add_onnxruntime_command(CLI::App &app);

@@ -54,6 +54,7 @@ int main(int argc, char **argv) {
     add_match_command(app);
     add_match_network_command(app);
     add_compare_profiles_command(app);
+    add_verify_command(app);
     add_preload_command(app);
     add_onnxruntime_command(app);
     add_completion_command(app);

@@ -56,7 +56,7 @@ std::set<std::string> options_in_help(const std::vector<std::string> &command) {
 const char *const commands[] = {"info",    "inspect",     "run",           "save",
                                 "serve",   "bench",       "check",         "profiles",
                                 "explain", "match",       "match-network", "compare-profiles",
-                                "preload", "onnxruntime", "completion"};
+                                "verify",  "preload",     "onnxruntime",   "completion"};
 
 TEST(Completion, BashOffersCommandsOptionsAndWords) {
     if (path_of("bash").empty())
