@@ -34,7 +34,7 @@ public:
 private:
     template <typename F>
     void for_each_pixel(int d, dim_t before, dim_t behind, coordinates &at, const F &f) const {
-        if (d == p_.src.ndims)
+        if (d == max_ndims || d == p_.src.ndims) // the first tells the compiler where recursion ends
             return f(load(at));
         const dim_t last = std::min(at_[d] + behind, p_.src.dims[d] - 1);
         for (at[d] = std::max<dim_t>(at_[d] - before, 0); at[d] <= last; at[d]++)
