@@ -103,6 +103,11 @@ std::unique_ptr<step> lower_litert_sub(const lowering &l);
 std::unique_ptr<step> lower_litert_mul(const lowering &l);
 std::unique_ptr<step> lower_litert_prelu(const lowering &l);
 
+/// Products of floats with constant weights of codes, in XNNPACK's two orders and by the built-in kernels.
+std::unique_ptr<step> lower_hybrid_xnnpack(const lowering &l);
+std::unique_ptr<step> lower_hybrid_xnnpack_unfused(const lowering &l);
+std::unique_ptr<step> lower_hybrid_litert(const lowering &l);
+
 /// Element-wise float operators, for the substitute of profiles that have no contract for them.
 std::unique_ptr<step> lower_exact_floats(const lowering &l);
 

@@ -87,6 +87,21 @@ bool matmul(const lowering &l) {
     return are_codes_of_one_type(l, 2) && l.result().type == data_type::s8 && zero_point_of(l.input(1)) == 0;
 }
 
+bool hybrid(const lowering &l) {
+    if (!l.has_input(0) || !l.has_input(1))
+        return false;
+    const data_type w = l.input(1).type;
+    return l.input(0).type == data_type::f32 && (w == data_type::s8 || w == data_type::s4);
+}
+
+bool delegated_hybrid(const lowering &l) {
+    if (!hybrid(l) || !is_constant(l, 1) || (l.has_input(2) && !is_constant(l, 2)))
+        return false;
+    const tensor &w = l.input(1);
+    return are_zero(w.quant.zero_points) &&
+           (w.type == data_type::s8 || (!w.dims.empty() && w.dims.back() % 2 == 0));
+}
+
 bool sum(const lowering &l) {
     const auto fits = [&](std::size_t i) {
         const float ratio = scale_of(l.input(i)) / scale_of(l.result());

@@ -18,6 +18,8 @@ namespace conditions {
 bool product(const lowering &l);
 bool u8_product(const lowering &l);
 bool matmul(const lowering &l);
+bool hybrid(const lowering &l);
+bool delegated_hybrid(const lowering &l);
 bool sum(const lowering &l);
 bool mul(const lowering &l);
 bool from_floats(const lowering &l);
@@ -46,6 +48,10 @@ inline constexpr named_condition delegated_product{
                          "CONV_2D, DEPTHWISE_CONV_2D: with a bias",
                          conditions::u8_product},
     delegated_matmul{"both s8, zero point of the right one 0", conditions::matmul},
+    hybrid{"f32 with weights of codes", conditions::hybrid},
+    delegated_hybrid{
+        "f32 with constant s8 weights, or s4 in rows of an even length, zero points 0, constant bias",
+        conditions::delegated_hybrid},
     delegated_sum{"2^-10 <= s_i / s_y < 2^8 for both", conditions::sum},
     delegated_mul{"2^-16 <= s_1 s_2 / s_y < 2^8", conditions::mul},
     from_floats{"f32 to s8, u8", conditions::from_floats},

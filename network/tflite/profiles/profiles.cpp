@@ -30,6 +30,10 @@ constexpr runtime_row runtimes[] = {
      xnnpack_x86 | optimized_x86, optimized_x86},
     {"litert-2026.08-x86-builtin", "tflite",
      "LiteRT on x86 without its default delegate: the optimized kernels", optimized_x86, optimized_x86},
+    {"litert-2026.08-wasm", "tflite",
+     "LiteRT's default in browsers, as WebAssembly: as on x86 but for products of floats with weights of "
+     "codes, which have no fma",
+     xnnpack_wasm | optimized_x86, optimized_x86},
     {"litert-2026.08-arm64", "tflite",
      "LiteRT's default on AArch64, compiled by Clang, as on phones: as on x86, with Arm's rounding of u8 "
      "products "

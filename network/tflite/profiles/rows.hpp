@@ -18,12 +18,13 @@ using derive = scale_derivation;
 constexpr unsigned xnnpack_x86 = 1, xnnpack_clang = 2, optimized_x86 = 4, optimized_clang = 8, reference = 16,
                    micro = 32, onnxruntime = 64, onednn_2 = 128, onednn_3 = 256, qnnpack = 512, fbgemm = 1024,
                    onnx_evaluator = 2048, exact_floats = 4096, xnnpack_gcc = 8192, optimized_gcc = 16384,
-                   xnnpack_a53 = 32768;
+                   xnnpack_a53 = 32768, xnnpack_wasm = 65536;
 // AArch64 by its compilers: Clang contracts a * b + c of floats in XNNPACK, too. a53: where u8 products have 16 bits.
 constexpr unsigned xnnpack_contracted = xnnpack_clang | xnnpack_a53,
-                   xnnpack_arm = xnnpack_contracted | xnnpack_gcc, xnnpack_plain = xnnpack_x86 | xnnpack_gcc,
+                   xnnpack_arm = xnnpack_contracted | xnnpack_gcc, xnnpack_fused = xnnpack_x86 | xnnpack_arm,
+                   xnnpack_plain = xnnpack_x86 | xnnpack_wasm | xnnpack_gcc,
                    optimized_arm = optimized_clang | optimized_gcc;
-constexpr unsigned xnnpack = xnnpack_x86 | xnnpack_arm, optimized = optimized_x86 | optimized_arm,
+constexpr unsigned xnnpack = xnnpack_fused | xnnpack_wasm, optimized = optimized_x86 | optimized_arm,
                    desktop = optimized | reference,
                    plain = desktop | micro; ///< plain: as the micro version, too
 
@@ -66,6 +67,12 @@ constexpr const char *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) +
                      *rescaled_mean =
                          "RDP(SRDHM(S << max(e, 0), q), max(-e, 0)) + z, clamped, S the sum of codes; "
                          "z = z_y - trunc(f32(v ± 0.5)), v = f32(f32(z_x * s_x) / s_y)",
+                     *hybrid_fma = "fma(f32(F(acc) * s_x), s_w, b), codes and s_x of each row as XNNPACK's qd8",
+                     *hybrid_unfused = "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x of each row as "
+                                       "XNNPACK's qd8",
+                     *hybrid_litert = "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each row as LiteRT's",
+                     *compilers_choose = "whether the last addition is an fma is the compiler's choice there",
+                     *not_recorded = "the built-in kernel's arithmetic is not recorded",
                      *of_few_bits = "XNNPACK has a multiplier of 16 bits there",
                      *chain_of_floats =
                          "its results on floats depend on the instruction set and on the C library (between "
@@ -95,6 +102,21 @@ constexpr contract_row rows[] = {
     in_f32("SQUARED_DIFFERENCE", "f32(f32(a - b) * f32(a - b))"), in_f32("SUB", "f32(a - b)"),
     in_f32("TANH", "f32(tanh(f64(x)))"),
 
+    // Products of floats with weights of codes.
+    {"FULLY_CONNECTED", xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_fma, ""},
+    {"BATCH_MATMUL",    xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_fma, ""},
+    {"CONV_2D",         xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_fma, ""},
+    {"FULLY_CONNECTED", xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
+     hybrid_unfused, ""},
+    {"BATCH_MATMUL",    xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
+     hybrid_unfused, ""},
+    {"CONV_2D",         xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
+     hybrid_unfused, ""},
+    {"FULLY_CONNECTED", optimized_x86 | reference, hybrid, lower_hybrid_litert, {rule::none, {}}, hybrid_litert, ""},
+    {"FULLY_CONNECTED", optimized_arm, hybrid, nullptr, {rule::none, {}}, "", "", compilers_choose},
+    {"BATCH_MATMUL",    desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+    {"CONV_2D",         desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+
     // XNNPACK, what the delegate gives it. Arm rounds products of u8 codes, and MUL, otherwise than x86.
     {"CONV_2D",           xnnpack_a53, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, {}}, "", "", of_few_bits},
     {"DEPTHWISE_CONV_2D", xnnpack_a53, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, {}}, "", "", of_few_bits},
@@ -121,7 +143,7 @@ constexpr contract_row rows[] = {
     {"ADD", xnnpack, delegated_sum, nullptr, {rule::xnnpack_f32, {}}, weighted_sum, sum_of_21_bits},
     {"SUB", xnnpack, delegated_sum, nullptr, {rule::xnnpack_f32, {}}, weighted_sum, sum_of_21_bits},
     {"MUL", xnnpack_arm, delegated_mul, nullptr, {rule::xnnpack_rndnu, {}}, rndnu, s_f32_bits},
-    {"MUL", xnnpack_x86, delegated_mul, nullptr, {rule::xnnpack_f32, {}}, f32_product, s_f32},
+    {"MUL", xnnpack_x86 | xnnpack_wasm, delegated_mul, nullptr, {rule::xnnpack_f32, {}}, f32_product, s_f32},
     {"QUANTIZE",   xnnpack, from_floats,          lower_xnnpack_quantize,   {rule::xnnpack_f32, {}},
      "rne(clamp(f32(x * i), lo - z_y, hi - z_y)) + z_y", by_reciprocal},
     {"QUANTIZE",   xnnpack, delegated_requantize, lower_xnnpack_quantize,   {rule::xnnpack_f32, {}},

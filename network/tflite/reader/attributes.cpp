@@ -63,6 +63,7 @@ attributes of(const format::Pool2DOptions &o) {
 attributes of(const format::FullyConnectedOptions &o) {
     return {{"activation", activation(o.fused_activation_function())},
             {"keep_num_dims", integer(o.keep_num_dims())},
+            {"asymmetric_quantize_inputs", integer(o.asymmetric_quantize_inputs())},
             {"weights_format", weights_format(o.weights_format())}};
 }
 
@@ -79,7 +80,9 @@ attributes of(const format::UnidirectionalSequenceLSTMOptions &o) {
 }
 
 attributes of(const format::BatchMatMulOptions &o) {
-    return {{"adj_x", integer(o.adj_x())}, {"adj_y", integer(o.adj_y())}};
+    return {{"adj_x", integer(o.adj_x())},
+            {"adj_y", integer(o.adj_y())},
+            {"asymmetric_quantize_inputs", integer(o.asymmetric_quantize_inputs())}};
 }
 
 attributes of(const format::ConcatenationOptions &o) {

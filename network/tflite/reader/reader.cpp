@@ -44,6 +44,8 @@ data_type octet_type(format::TensorType type) {
         return data_type::s8;
     case format::TensorType_UINT8:
         return data_type::u8;
+    case format::TensorType_INT4:
+        return data_type::s4;
     default:
         return data_type::undef;
     }

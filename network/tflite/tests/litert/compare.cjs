@@ -1,4 +1,4 @@
-// LiteRT itself, as npm has it, against `octet run --profile litert-2026.08-x86`: the bytes of all outputs.
+// LiteRT itself, as npm has it, against `octet run --profile litert-2026.08-wasm`: the bytes of all outputs.
 //
 //     node compare.cjs OCTET networks FOLDER               each .tflite file there, with several random inputs
 //     node compare.cjs OCTET random FLATC FIRST COUNT      random networks by number (random_models.cjs);
@@ -13,7 +13,7 @@ const {Litert, folder_of_package} = require('./litert.cjs');
 const {accepted_by_browsers} = require('./flatbuffer.cjs');
 const {random_model, json_of, Random} = require('./random_models.cjs');
 
-const profile = 'litert-2026.08-x86', runs_of_a_file = 3;
+const profile = 'litert-2026.08-wasm', runs_of_a_file = 3;
 const bytes_of = {s8: 1, u8: 1, s16: 2, s32: 4, f32: 4};
 const schema = path.join(__dirname, '..', '..', 'reader', 'tflite.fbs');
 

@@ -26,13 +26,16 @@ class Random {
     real(low, high) { return low + (high - low) * this.bits() / 2 ** 32; }
 }
 
-const low_of = {INT8: -128, UINT8: 0}, sizes = {INT8: 1, UINT8: 1, INT32: 4, FLOAT32: 4};
+const low_of = {INT8: -128, UINT8: 0}, sizes = {INT4: 1, INT8: 1, UINT8: 1, INT32: 4, FLOAT32: 4};
 const count_of = (shape) => shape.reduce((a, b) => a * b, 1);
 const bytes_of_integers = (type, values) => {
     const bytes = Buffer.alloc(values.length * sizes[type]);
     values.forEach((v, i) => type === 'INT32' ? bytes.writeInt32LE(v, 4 * i) : bytes.writeUInt8(v & 255, i));
     return bytes;
 };
+const bytes_of_floats = (values) => Buffer.from(Float32Array.from(values).buffer);
+const in_pairs = (codes) => Buffer.from(Array.from({length: codes.length / 2},
+                                                   (_, i) => codes[2 * i] & 15 | (codes[2 * i + 1] & 15) << 4));
 const activations = ['NONE', 'NONE', 'RELU', 'RELU6', 'RELU_N1_TO_1'];
 
 class Model {
@@ -315,6 +318,31 @@ function dequantize(m, x) {
     return m.node('DEQUANTIZE', [x], m.tensor(m.tensors[x].shape, 'FLOAT32'), 'DequantizeOptions', {});
 }
 
+/// A product of floats with constant weights of codes, which quantizes its source.
+function hybrid(m, x) {
+    const {random} = m, {shape} = m.tensors[x], k = shape[shape.length - 1], n = random.of([1, 5, 16, 33]);
+    const op = is_image(m, x) ? 'CONV_2D' : random.of(['FULLY_CONNECTED', 'FULLY_CONNECTED', 'BATCH_MATMUL']);
+    const floats = random.chance(.5) ? dequantize(m, x) : m.input(shape, 'FLOAT32', {});
+    const has_4_bits = op === 'FULLY_CONNECTED' && k % 2 === 0 && random.chance(.4),
+          adj_y = op !== 'BATCH_MATMUL' || random.chance(.5);
+    const dims = op === 'CONV_2D' ? [n, 1, 1, k] : adj_y ? [n, k] : [k, n];
+    const weights = m.weights(dims, adj_y ? 0 : 1, 'INT8', .01);
+    if (has_4_bits) {
+        const w = m.tensors[weights];
+        Object.assign(w, {type: 'INT4', data: in_pairs(w.data)});
+    }
+    const inputs = [floats, weights], result = m.tensor([...shape.slice(0, -1), n], 'FLOAT32');
+    if (op === 'BATCH_MATMUL') return m.node(op, inputs, result, 'BatchMatMulOptions', {adj_x: false, adj_y});
+    const bias = Array.from({length: n}, () => random.real(-2, 2));
+    inputs.push(op === 'CONV_2D' || random.chance(.6) ? m.tensor([n], 'FLOAT32', {}, bytes_of_floats(bias)) : -1);
+    const fused_activation_function = random.of(activations);
+    return op === 'CONV_2D'
+               ? m.node(op, inputs, result, 'Conv2DOptions',
+                        {padding: 'VALID', stride_w: 1, stride_h: 1, fused_activation_function})
+               : m.node(op, inputs, result, 'FullyConnectedOptions',
+                        {keep_num_dims: true, fused_activation_function});
+}
+
 function slice(m, x) {
     const {random} = m, {shape, type} = m.tensors[x], begin = shape.map((d) => random.below(d));
     const size = shape.map((d, i) => random.chance(.3) ? -1 : random.between(1, d - begin[i]));
@@ -398,7 +426,7 @@ const operators = [
     reduce('MEAN'), reduce('SUM'), reduce('REDUCE_MAX'), reduce('REDUCE_MIN'), on_images(pool('MAX_POOL_2D')),
     on_images(pool('AVERAGE_POOL_2D')), on_images(resize('RESIZE_BILINEAR')),
     on_images(resize('RESIZE_NEAREST_NEIGHBOR')), softmax, pad('PAD'), pad('MIRROR_PAD'), concatenation,
-    transpose, reshape, quantize_floats, dequantize, slice, strided_slice,
+    transpose, reshape, quantize_floats, dequantize, hybrid, hybrid, slice, strided_slice,
     on_images(blocks('SPACE_TO_DEPTH')), on_images(blocks('DEPTH_TO_SPACE')), pack, gather,
     on_s8(l2_normalization), on_s8(unary('ABS')), on_s8(rsqrt), on_s8(squared_difference),
 ];
@@ -480,7 +508,7 @@ const code_of = {
     STRIDED_SLICE: 45, SLICE: 65, PACK: 83, ABS: 101, RSQRT: 76, SQUARED_DIFFERENCE: 99,
 };
 const versions = {
-    DEPTHWISE_CONV_2D: 6, CONV_2D: 5, FULLY_CONNECTED: 7, TRANSPOSE_CONV: 3, BATCH_MATMUL: 3, ELU: 1,
+    DEPTHWISE_CONV_2D: 6, CONV_2D: 5, FULLY_CONNECTED: 9, TRANSPOSE_CONV: 3, BATCH_MATMUL: 4, ELU: 1,
     PRELU: 1, HARD_SWISH: 1, RESHAPE: 1, RELU_N1_TO_1: 1, PACK: 2, RSQRT: 2
 };
 
