@@ -101,9 +101,9 @@ struct network_options {
     /// empty: the framework's default, TensorFlow Lite Micro or ONNX Runtime. With a profile `rule` must be
     /// `automatic`.
     std::string profile = {};
-    /// ONNX: whether a row gives the same bits alone as among other rows, in products whose other matrix is
-    /// computed or dequantized and in attention: a sequence's results do not depend on the batch, nor on how
-    /// it is cut into runs. Otherwise a single row is summed up in another order, as ONNX Runtime does it. A
+    /// ONNX: whether a row gives the same bits alone as among other rows, in attention and in products whose
+    /// other matrix is computed, dequantized or of weights in blocks (`nbits` is "ordered" then): a sequence's
+    /// results do not depend on the batch, nor on how it is cut into runs. Otherwise a single row is summed up in another order, as ONNX Runtime does it. A
     /// saved plan keeps its choice.
     bool rows_alike = false;
     /// ONNX: whether operators between QuantizeLinear and DequantizeLinear on s8 are computed on s8, as ONNX
