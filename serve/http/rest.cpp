@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/rest.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/description.hpp"
@@ -134,6 +135,15 @@ struct kept_head {
     std::string target, trace, peer;
 };
 
+/// The names of models of which a version is served, each once, in the order of the index.
+template <typename Index> json served_names(const Index &index) {
+    json names = json::array();
+    for (const auto &s : index)
+        if (s.state == "READY" && std::find(names.begin(), names.end(), s.name) == names.end())
+            names.push_back(s.name);
+    return names;
+}
+
 [[noreturn]] void no_such_path(const http_request &request) {
     throw refusal(outcome::not_found, "there is no " + std::string(request.method.substr(0, 20)) + " " +
                                           std::string(request.target.substr(0, 100)));
@@ -216,8 +226,10 @@ http_reply rest::answer(const http_request &request, const std::vector<std::stri
         return json_reply({{"live", true}});
     if (n == 3 && path[1] == "health" && path[2] == "ready")
         return ready_reply(service_.is_ready(), {{"ready", service_.is_ready()}});
-    if (path[1] != "models" || n < 3)
+    if (path[1] != "models")
         no_such_path(request);
+    if (n == 2 || (n == 3 && path[2].empty()))
+        return json_reply({{"models", served_names(service_.models.index())}});
     return model(request, path);
 }
 

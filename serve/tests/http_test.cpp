@@ -45,6 +45,10 @@ TEST(serve_http, tells_about_server_and_models) {
     EXPECT_EQ(c.get("/v2/health/live").status, 200);
     EXPECT_EQ(c.get("/v2/health/ready").status, 200);
     EXPECT_EQ(json::parse(c.get("/v2").body)["name"], "octet");
+    const json names = json::parse(c.get("/v2/models").body)["models"];
+    EXPECT_EQ(std::count(names.begin(), names.end(), "digits"), 1) << names;
+    EXPECT_EQ(c.get("/v2/models/").body, c.get("/v2/models").body);
+    EXPECT_EQ(c.post("/v2/models", "{}").header("Allow"), "GET");
     EXPECT_EQ(c.get("/v2/models/digits/ready").status, 200);
     EXPECT_EQ(c.get("/v2/models/digits/versions/1/ready").status, 200);
     EXPECT_EQ(c.get("/v2/models/digits/versions/2/ready").status, 404);
