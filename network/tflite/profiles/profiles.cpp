@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/profiles/rows.hpp"
@@ -109,16 +108,20 @@ bool has_contract(const runtime_row &r, const std::string &framework, const std:
                             ": " + without.unknown + way);
 }
 
-/// Changes of one letter between two names, and of their order.
-std::size_t distance(const std::string &a, const std::string &b) {
-    std::vector<std::size_t> line(b.size() + 1);
-    std::iota(line.begin(), line.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); i++) {
-        std::size_t diagonal = line[0]++;
-        for (std::size_t k = 0; k < b.size(); k++) {
-            const std::size_t replaced = diagonal + (a[i] != b[k]);
+/// What it costs to make the name of a profile of what was given. Users leave parts of it out, so a letter that is
+/// missing costs 1, and one that is wrong or too many costs 4.
+std::size_t distance(const std::string &given, const std::string &name) {
+    constexpr std::size_t missing = 1, wrong = 4;
+    std::vector<std::size_t> line(name.size() + 1);
+    for (std::size_t k = 0; k < line.size(); k++)
+        line[k] = k * missing;
+    for (const char letter : given) {
+        std::size_t diagonal = line[0];
+        line[0] += wrong;
+        for (std::size_t k = 0; k < name.size(); k++) {
+            const std::size_t replaced = diagonal + (letter != name[k] ? wrong : 0);
             diagonal = line[k + 1];
-            line[k + 1] = std::min({replaced, line[k] + 1, diagonal + 1});
+            line[k + 1] = std::min({replaced, line[k] + missing, diagonal + wrong});
         }
     }
     return line.back();
