@@ -16,7 +16,8 @@ import speed  # noqa: E402
 
 # (t, degrees of freedom): the value that Student's t exceeds with this probability
 for t, freedom, chance in ((6.3138, 1, 0.05), (2.9200, 2, 0.05), (2.3534, 3, 0.05), (2.1318, 4, 0.05),
-                           (4.0321, 5, 0.005), (2.0096, 49, 0.025), (1.6602, 100, 0.05), (0.0, 7, 0.5), (-2.1318, 4, 0.95)):
+                           (4.0321, 5, 0.005), (2.0096, 49, 0.025), (1.6602, 100, 0.05), (0.0, 7, 0.5),
+                           (-2.1318, 4, 0.95)):
     assert abs(speed.beyond(t, freedom) - chance) < 2e-5, (t, freedom, speed.beyond(t, freedom))
 assert speed.by_holm([0.01, None, 0.04, 0.02]) == [0.03, None, 0.04, 0.04]
 assert speed.by_holm([0.9, 0.8]) == [1.0, 1.0]

@@ -1,6 +1,7 @@
-// Rows outside and the weights of many panels inside, while rows stay in the first-level cache and weights in the second
-// one; else a panel outside and all rows inside. Whatever passes meanwhile is loaded past the first-level cache. Weights
-// beyond the second-level cache are taken in chunks, and the next chunk is fetched while this one is multiplied.
+// Rows outside and the weights of many panels inside, while rows stay in the first-level cache and weights in
+// the second one; else a panel outside and all rows inside. Whatever passes meanwhile is loaded past the
+// first-level cache. Weights beyond the second-level cache are taken in chunks, and the next chunk is fetched
+// while this one is multiplied.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -52,7 +52,8 @@ struct dot_plan {
     dim_t left_rows = 0, right_rows = 0;   ///< copied_edges: rows of a line that are read from the strips
     std::vector<std::int64_t> tap_offsets; ///< bytes from a row's first tap
     std::vector<std::int64_t> edge_tap_offsets; ///< the same in the strips
-    /// In tile registers: panels that are multiplied with some rows before the rows below, and what that order loads how.
+    /// In tile registers: panels that are multiplied with some rows before the rows below, and what that
+    /// order loads how.
     dim_t chunk = 1;
     jit::tile_order order;
     bool lines_first = false;       ///< order in a band: all columns of a line, or all lines of a panel
@@ -107,8 +108,8 @@ dim_t tiles_of_panel(const dot_plan &p);
 /// See dot_plan::lines_ahead.
 int plan_lines_ahead(const dot_plan &p);
 
-/// Fills `chunk`, `order` and `lines_ahead` of products in tile registers, and divides long reductions into several taps
-/// (order.cpp); the rest of the plan is made.
+/// Fills `chunk`, `order` and `lines_ahead` of products in tile registers, and divides long reductions into
+/// several taps (order.cpp); the rest of the plan is made.
 void plan_order(dot_plan &p, const dot_geometry &g, const machine &m);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.

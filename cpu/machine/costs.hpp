@@ -40,8 +40,8 @@ constexpr tile_end overlapped{0.3, 0.8, 0};
 /// In tile registers, as measured on Emerald Rapids (doc/notes/amx.md): a product of 16 rows, 16 columns and
 /// 64 bytes, what a row less saves, and the least. Products of one accumulator do not wait for each other.
 constexpr double per_tile_product = 16, per_missing_tile_row = 2. / 3, least_tile_product = 9.3;
-/// A load of 16 rows from the first-level cache, from the second, past the first, or from farther away, a store, another
-/// configuration between products.
+/// A load of 16 rows from the first-level cache, from the second, past the first, or from farther away, a
+/// store, another configuration between products.
 constexpr double per_tile_load = 8.4, per_far_tile = 21, per_streamed_tile = 18, per_farthest_tile = 100,
                  per_tile_store = 16, per_tile_configuration = 240;
 /// Rows a multiple of a way apart are copied to others if they meet so many columns: copying a tile takes 40 to 80

@@ -25,7 +25,7 @@ enum class scratch_slot {
     channels_last,
     source_codes,
     source_parameters,
-    source_copy,  ///< a row of another type or stride
+    source_copy, ///< a row of another type or stride
     row_extremes,
     column_scales,
     column_sums,

@@ -1,7 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The generator of products in tile registers. dot_amx_generator.cpp has the call, its tiles and the reduction in steps;
-// dot_amx_results.cpp the epilogue, portion by portion, and the way to the next tile's results.
+// The generator of products in tile registers. dot_amx_generator.cpp has the call, its tiles and the
+// reduction in steps; dot_amx_results.cpp the epilogue, portion by portion, and the way to the next tile's
+// results.
 
 #include <cstddef>
 #include <functional>

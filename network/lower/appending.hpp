@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Steps that append rows to an input and give the whole as an output, as caches of decoders grow. A caller may bind both
-// to one buffer; then only the new rows are written.
+// Steps that append rows to an input and give the whole as an output, as caches of decoders grow. A caller
+// may bind both to one buffer; then only the new rows are written.
 
 #include "network/lower/buffers.hpp"
 

@@ -1,8 +1,9 @@
-// The kernel of tile registers by itself against sums in C++: every number of rows and column vectors, whole and
-// partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, in one call or with
-// sums kept from call to call, calls of one tile and of many, which lie below each other, side by side or both; tiles of
-// several lines of an image, in registers of their own or with the rows between them. What lies around the results stays
-// as it was, and sources, weights and sums end at an unmapped page.
+// The kernel of tile registers by itself against sums in C++: every number of rows and column vectors, whole
+// and partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, in
+// one call or with sums kept from call to call, calls of one tile and of many, which lie below each other,
+// side by side or both; tiles of several lines of an image, in registers of their own or with the rows
+// between them. What lies around the results stays as it was, and sources, weights and sums end at an
+// unmapped page.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

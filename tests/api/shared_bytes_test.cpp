@@ -1,5 +1,5 @@
-// s4, u4, s2 and u2, whose elements share bytes: sizes, layouts that would split bytes, and a refusal by every operation
-// but reorder.
+// s4, u4, s2 and u2, whose elements share bytes: sizes, layouts that would split bytes, and a refusal by
+// every operation but reorder.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

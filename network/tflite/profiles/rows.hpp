@@ -67,10 +67,12 @@ constexpr const char *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) +
                      *rescaled_mean =
                          "RDP(SRDHM(S << max(e, 0), q), max(-e, 0)) + z, clamped, S the sum of codes; "
                          "z = z_y - trunc(f32(v ± 0.5)), v = f32(f32(z_x * s_x) / s_y)",
-                     *hybrid_fma = "fma(f32(F(acc) * s_x), s_w, b), codes and s_x of each row as XNNPACK's qd8",
+                     *hybrid_fma =
+                         "fma(f32(F(acc) * s_x), s_w, b), codes and s_x of each row as XNNPACK's qd8",
                      *hybrid_unfused = "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x of each row as "
                                        "XNNPACK's qd8",
-                     *hybrid_litert = "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each row as LiteRT's",
+                     *hybrid_litert =
+                         "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each row as LiteRT's",
                      *compilers_choose = "whether the last addition is an fma is the compiler's choice there",
                      *not_recorded = "the built-in kernel's arithmetic is not recorded",
                      *of_few_bits = "XNNPACK has a multiplier of 16 bits there",

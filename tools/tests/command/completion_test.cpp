@@ -53,10 +53,10 @@ std::set<std::string> options_in_help(const std::vector<std::string> &command) {
     return options;
 }
 
-const char *const commands[] = {"info",    "inspect",     "run",           "save",
-                                "serve",   "bench",       "check",         "profiles",
-                                "explain", "match",       "match-network", "compare-profiles",
-                                "verify",  "preload",     "onnxruntime",   "completion"};
+const char *const commands[] = {"info",    "inspect", "run",           "save",
+                                "serve",   "bench",   "check",         "profiles",
+                                "explain", "match",   "match-network", "compare-profiles",
+                                "verify",  "preload", "onnxruntime",   "completion"};
 
 TEST(Completion, BashOffersCommandsOptionsAndWords) {
     if (path_of("bash").empty())
