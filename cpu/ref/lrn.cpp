@@ -81,11 +81,11 @@ float by_window(const lrn_problem &p, const neighbours &x) {
 }
 
 float by_plain_operations(const lrn_problem &p, const neighbours &x) {
-    const dim_t reach = (p.size - 1) / 2;
+    const dim_t reach = (p.size - 1) / 2, far = std::min(reach, p.src.dims[1]); // behind are zeros alone
     float sum = 0.f;
     const auto add = [&](float y) { sum = sum + y * y; };
     if (p.is_across)
-        for (dim_t i = -reach; i <= reach; i++)
+        for (dim_t i = -far; i <= far; i++)
             add(x.channel(i));
     else
         x.for_each_pixel(reach, reach, add);

@@ -18,7 +18,7 @@ inline namespace v0 {
 /// Types    f32, bf16 and f16, the same on both sides; computed in f32.
 /// Layouts  any plain layout; `any` is channels-last, for dst src's.
 /// Attributes  none.
-/// Errors   local_size below 1; lrn_within_channel without spatial dimensions.
+/// Errors   local_size below 1 or above 65536; lrn_within_channel without spatial dimensions.
 struct OCTET_API lrn_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

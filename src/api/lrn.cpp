@@ -57,8 +57,9 @@ lrn_problem problem_of(const lrn_forward::desc &d) {
     p.is_across = d.alg == algorithm::lrn_across_channels;
     if (!p.is_across && p.src.ndims == 2)
         throw_invalid(operation, ": src has 2 dimensions, allowed with lrn_within_channel: 3 to 5");
-    if (d.local_size < 1)
-        throw_invalid(operation, ": local_size is ", d.local_size, ", allowed: 1 and above");
+    constexpr dim_t largest = 65536; // the elements of a window of three dimensions can be counted
+    if (d.local_size < 1 || d.local_size > largest)
+        throw_invalid(operation, ": local_size is ", d.local_size, ", allowed: 1 to ", largest);
     for (const auto &[name, value] : {std::pair{"alpha", d.alpha}, {"beta", d.beta}, {"k", d.k}})
         if (!std::isfinite(value))
             throw_invalid(operation, ": ", name, " is ", value, ", allowed: finite");

@@ -1,0 +1,49 @@
+// The logarithm of softmax against the real formula along every axis; the bytes are oneDNN's vectors', which
+// `octet check` replays.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/naive.hpp"
+
+namespace octet::test {
+namespace {
+
+TEST(logsoftmax, is_close_to_the_real_formula_along_every_axis) {
+    inputs in(173);
+    for (int i = 0; i < 60 && !testing::Test::HasFailure(); i++) {
+        dims sizes;
+        for (std::int64_t d = in.between(1, 4); d > 0; d--)
+            sizes.push_back(in.between(1, 20));
+        const auto axis =
+            static_cast<std::size_t>(in.between(0, static_cast<std::int64_t>(sizes.size()) - 1));
+        const memory::desc md = any_layout(in, sizes, data_type::f32);
+        const memory src(md, cpu), dst(md, cpu);
+        for_each(sizes, [&](const dims &at) {
+            src.map_data<float>()[offset_of(md, at)] = static_cast<float>(in.between(-8000, 8000)) / 1000;
+        });
+        primitive_attr attr;
+        const float scale = in.one_in(2) ? 1.f : 3.f;
+        if (scale != 1.f)
+            attr.set_output_scales(0, {scale});
+        const logsoftmax_forward::primitive_desc pd(
+            {prop_kind::forward_inference, md, static_cast<int>(axis)}, attr, cpu);
+        logsoftmax_forward(pd).execute(stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+        for_each(sizes, [&](const dims &at) {
+            double sum = 0;
+            dims other = at;
+            for (other[axis] = 0; other[axis] < sizes[axis]; other[axis]++)
+                sum += std::exp(element(md, src.get_data_handle(), other));
+            const double expected =
+                static_cast<double>(scale) * (element(md, src.get_data_handle(), at) - std::log(sum));
+            ASSERT_NEAR(element(md, dst.get_data_handle(), at), expected, 3e-5) << pd.problem_str();
+        });
+    }
+}
+
+TEST(logsoftmax, an_axis_outside_the_tensor_is_refused) {
+    const memory::desc md({2, 3}, data_type::f32, format_tag::nc);
+    for (const int axis : {-1, 2})
+        EXPECT_THROW(logsoftmax_forward::primitive_desc({prop_kind::forward_inference, md, axis}, cpu),
+                     error);
+}
+
+} // namespace
+} // namespace octet::test
