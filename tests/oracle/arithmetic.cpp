@@ -345,7 +345,8 @@ struct chain {
         const std::uint8_t read = t.entries[static_cast<std::size_t>(entry)];
         return integer(t.type == data_type::u8 ? read : static_cast<std::int8_t>(read));
     }
-    value apply(const post_op::eltwise &, const value &x) const { return x; } // an interval: finish()
+    value apply(const post_op::eltwise &, const value &x) const { return x; }   // an interval: finish()
+    value apply(const post_op::depthwise &, const value &x) const { return x; } // not drawn
 };
 
 /// Whether a stage keeps the order of values.

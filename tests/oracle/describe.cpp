@@ -54,6 +54,7 @@ struct stage_printer {
         out << "qlinear_add:" << s.scale << ':' << s.dst_scale << ':' << s.shift << ':' << s.zero_point << ':'
             << s.is_second;
     }
+    void operator()(const post_op::depthwise &) {} // not drawn
     void operator()(const post_op::scaled_add &s) {
         out << "scaled_add:" << text(s.multipliers.a) << ':' << text(s.multipliers.b) << ':'
             << text(s.multipliers.dst) << ':' << s.zero_point << ':' << s.dst_zero_point << ':'

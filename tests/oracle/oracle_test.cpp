@@ -148,6 +148,7 @@ primitive_attr attr_of(const problem &p) {
         void operator()(const post_op::table &s) { ops.append_table(s); }
         void operator()(const post_op::qlinear_add &s) { ops.append_qlinear_add(s); }
         void operator()(const post_op::scaled_add &s) { ops.append_scaled_add(s); }
+        void operator()(const post_op::depthwise &) {} // not drawn
     };
     post_ops ops;
     for (const post_op_entry &stage : a.post_ops)
