@@ -102,9 +102,9 @@ struct network_options {
     /// `automatic`.
     std::string profile = {};
     /// ONNX: whether a row gives the same bits alone as among other rows, in attention and in products whose
-    /// other matrix is computed, dequantized or of weights in blocks (then `nbits` is "ordered"): neither the
-    /// batch nor cuts into runs change a sequence's results. Otherwise ONNX Runtime's order of a single row. A
-    /// saved plan keeps its choice.
+    /// other matrix is computed, dequantized or of weights in blocks: neither the batch nor cuts into runs
+    /// change a sequence's results. Otherwise a single row is summed up in another order, as ONNX Runtime does
+    /// it. A saved plan keeps its choice.
     bool rows_alike = false;
     /// ONNX: whether operators between QuantizeLinear and DequantizeLinear on s8 are computed on s8, as ONNX
     /// Runtime does with `session.qdqisint8allowed` = 1. Otherwise they are computed on u8 where one operator

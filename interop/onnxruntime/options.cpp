@@ -74,17 +74,17 @@ const option options[] = {
          s.nbits = value;
          return value == "onnxruntime" || value == "ordered";
      }},
-    {"rows_alike", "0, 1",
-     [](session_settings &s, const std::string &value) {
-         s.rows_alike = value == "1";
-         return value == "0" || value == "1";
-     }},
     {"profile", nullptr,
      [](session_settings &s, const std::string &value) {
          const auto &all = all_profiles();
          s.profile = value;
          return std::any_of(all.begin(), all.end(),
                             [&](const profile &p) { return p.framework == "onnx" && p.name == value; });
+     }},
+    {"rows_alike", "0, 1",
+     [](session_settings &s, const std::string &value) {
+         s.rows_alike = value == "1";
+         return value == "0" || value == "1";
      }},
     {"threads", "0 to 1024, 0 as the process has it",
      [](session_settings &s, const std::string &value) {

@@ -61,6 +61,12 @@ memory::desc checked_desc(const tensor &t) {
     return dense_desc(t);
 }
 
+memory::desc constant_desc(const tensor &t) {
+    if (elements_per_byte(t.type) == 1)
+        return checked_desc(t);
+    return memory::desc({static_cast<dim_t>(t.data.size())}, data_type::u8, format_tag::x);
+}
+
 memory constant_memory(const memory::desc &d, const shared_bytes &bytes) {
     const engine cpu(engine::kind::cpu, 0);
     const std::size_t element = memory::data_type_size(d.data_type());

@@ -12,6 +12,8 @@ memory::desc dense_desc(const tensor &t);
 /// Dense descriptor of a tensor that needs a buffer. Throws for a type that Octet lacks and for a tensor without
 /// elements.
 memory::desc checked_desc(const tensor &t);
+/// The same of a constant. Codes that share bytes are bytes, which an operator sees through its own descriptor.
+memory::desc constant_desc(const tensor &t);
 
 /// The tensor's descriptor with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
 memory::desc padded_desc(const tensor &t, std::size_t rank);

@@ -145,7 +145,7 @@ void tensor_buffers::make_own(tensor_id t) {
     if (own_.at(t.index()))
         return;
     const tensor &described = tensor_at(g_, t);
-    const memory::desc d = checked_desc(described);
+    const memory::desc d = described.is_constant ? constant_desc(described) : checked_desc(described);
     if (described.is_constant) {
         // A page that is read in a run brings its neighbours in the file, most of which only packing needs.
         const bool is_copied = !g_.saved && is_mapped(described.data) && described.data.size() < file_bytes;

@@ -380,8 +380,9 @@ TEST(NetworkRefuses, ConvolutionsWithWrongTensors) {
                    "zero point of 1 with one scale per channel");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, {}, 2), "0 scales");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_FLOAT32),
-                   "input 0 ('t0') is f32, allowed: s8");
-    EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT4), "is INT4");
+                   "input 0 ('t0') has floats, which TensorFlow Lite Micro does not quantize");
+    EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT4),
+                   "input 0 ('t0') is s4, allowed: s8, u8");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT8, false),
                    "attribute 'stride_h' is missing");
 }

@@ -91,6 +91,10 @@ TEST(names, of_values_with_gaps) {
     EXPECT_STREQ(to_string(data_type::s2), "s2");
     for (const int gap : {7, 10, 13, 63, 67})
         EXPECT_STREQ(to_string(static_cast<data_type>(gap)), "unknown");
+    EXPECT_STREQ(to_string(rnn_direction::unidirectional_left2right), "unidirectional_left2right");
+    EXPECT_STREQ(to_string(rnn_direction::unidirectional_right2left), "unidirectional_right2left");
+    EXPECT_STREQ(to_string(rnn_direction::bidirectional_concat), "bidirectional_concat");
+    EXPECT_STREQ(to_string(rnn_direction::bidirectional_sum), "bidirectional_sum");
     EXPECT_EQ(to_string(normalization_flags::none), "none");
     EXPECT_EQ(to_string(normalization_flags::use_global_stats | normalization_flags::use_scale_shift |
                         normalization_flags::fuse_norm_relu | normalization_flags::use_scale |
@@ -120,6 +124,8 @@ TEST(names, no_public_enumeration_is_forgotten) {
                                 "source_mode",
                                 "source_span",
                                 "combination",
+                                "rnn_direction",
+                                "rnn_flags", // which has one value
                                 "cpu_isa",
                                 "kind",
                                 "status",

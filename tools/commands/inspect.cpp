@@ -134,12 +134,22 @@ bool are_rows_alike(const inspected &i, const inspect_options &options) {
     return i.file.framework == "tflite" || (i.net ? i.net->options().rows_alike : options.net.rows_alike);
 }
 
+bool reads_floats(const model::graph &g, const std::string &op) {
+    return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const model::node &n) {
+        return n.op == op && std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) {
+                   return t >= 0 && g.tensors[static_cast<std::size_t>(t)].type == data_type::f32;
+               });
+    });
+}
+
 /// Operators of the file that another profile computes otherwise than the one in force: what its rows say differs.
+/// Rows without a rule are of floats.
 std::vector<std::string> changed_by(const profile &other, const profile &in_force, const model::graph &g) {
-    const auto rows_of = [](const profile &p, const std::string &op) {
+    const auto rows_of = [&g](const profile &p, const std::string &op) {
+        const bool has_floats = reads_floats(g, op);
         std::vector<std::string> rows;
         for (const profile_entry &e : p.entries)
-            if (e.op == op)
+            if (e.op == op && (has_floats || e.rule != requantization_rule::none))
                 rows.push_back(e.condition + e.arithmetic + e.derivation);
         return rows;
     };

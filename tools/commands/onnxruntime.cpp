@@ -64,8 +64,9 @@ void print(bool path_alone) {
                  "Runtime 1.30.\n";
     for (const language &l : languages)
         std::cout << "\n" << l.name << ":\n\n" << with_path(l.lines, path) << "\n";
-    std::cout << "\nOptions: threads, claim, log, cache_dir, memory_limit, minimum, profile "
-                 "(doc/onnxruntime.md).\n";
+    std::cout
+        << "\nOptions: threads, claim, log, cache_dir, memory_limit, minimum, nbits, profile, rows_alike "
+           "(doc/onnxruntime.md).\n";
 }
 
 } // namespace

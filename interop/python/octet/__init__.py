@@ -33,8 +33,8 @@ from .network import Network, explain, profile, profiles, refused_nodes, support
 from .nodes import Node, Tensor
 from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary, concat, conv1d, conv2d,
                          conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, dequantize, eltwise,
-                         layer_norm, linear, matmul, max_pool1d, max_pool2d, max_pool3d, prelu, quantize,
-                         reduce, requantize, resize, softmax, sum)
+                         layer_norm, linear, log_softmax, lrn, matmul, max_pool1d, max_pool2d, max_pool3d, prelu,
+                         quantize, reduce, requantize, resize, rnn, shuffle, softmax, sum)
 from .profiling import Profile
 from .settings import available_isas, effective_isa, get_num_threads, set_max_cpu_isa, set_num_threads, set_verbose
 
@@ -45,9 +45,9 @@ __all__ = [
     "compare_rules", "concat",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize",
     "effective_isa",
-    "eltwise", "explain", "get_num_threads", "layer_norm", "linear", "match", "matmul", "max_pool1d",
+    "eltwise", "explain", "get_num_threads", "layer_norm", "linear", "log_softmax", "lrn", "match", "matmul", "max_pool1d",
     "max_pool2d", "max_pool3d",
     "prelu", "profile", "profiles", "quantize", "quantize_multiplier", "reduce", "refused_nodes",
-    "requantize", "resize", "rules",
-    "set_max_cpu_isa", "set_num_threads", "set_verbose", "softmax", "sum", "supported_operators",
+    "requantize", "resize", "rnn", "rules",
+    "set_max_cpu_isa", "set_num_threads", "set_verbose", "shuffle", "softmax", "sum", "supported_operators",
 ]

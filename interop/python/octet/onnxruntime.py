@@ -53,7 +53,8 @@ def session_options(options: Optional[Any] = None, *, threads: Optional[int] = N
                     claim: Optional[str] = None, log: Union[None, bool, int] = None,
                     cache_dir: Union[None, str, "os.PathLike[str]"] = None,
                     memory_limit: Optional[int] = None, minimum: Optional[int] = None,
-                    profile: Optional[str] = None) -> Any:
+                    nbits: Optional[str] = None, profile: Optional[str] = None,
+                    rows_alike: Union[None, bool, int] = None) -> Any:
     """Session options with the provider. None: the provider's default (doc/onnxruntime.md).
 
     - options: the caller's own onnxruntime.SessionOptions, which are changed and returned; None: new ones
@@ -63,7 +64,9 @@ def session_options(options: Optional[Any] = None, *, threads: Optional[int] = N
     - cache_dir: a directory that keeps plans for later sessions
     - memory_limit: bytes that a part may take; 0: no limit
     - minimum: fewest nodes of a part without a product of quantized values
+    - nbits: "onnxruntime", or "ordered": products of weights in blocks give a row the same bits in every batch
     - profile: the runtime whose bytes Octet gives
+    - rows_alike: 1: attention and products of floats give a row the same bits alone as among others
     """
     given = {name: value for name, value in locals().items() if name != "options" and value is not None}
     import onnxruntime

@@ -31,9 +31,19 @@ struct input {
 
 int argument_of(std::string_view name) {
     constexpr std::pair<std::string_view, int> arguments[] = {
-        {"x", OCTET_ARG_SRC},       {"y", OCTET_ARG_SRC_1},    {"w", OCTET_ARG_WEIGHTS},
-        {"bias", OCTET_ARG_BIAS},   {"mean", OCTET_ARG_MEAN},  {"variance", OCTET_ARG_VARIANCE},
-        {"scale", OCTET_ARG_SCALE}, {"shift", OCTET_ARG_SHIFT}};
+        {"x", OCTET_ARG_SRC},
+        {"y", OCTET_ARG_SRC_1},
+        {"w", OCTET_ARG_WEIGHTS},
+        {"bias", OCTET_ARG_BIAS},
+        {"mean", OCTET_ARG_MEAN},
+        {"variance", OCTET_ARG_VARIANCE},
+        {"scale", OCTET_ARG_SCALE},
+        {"shift", OCTET_ARG_SHIFT},
+        {"r", OCTET_ARG_WEIGHTS_ITER},
+        {"h", OCTET_ARG_SRC_ITER},
+        {"c", OCTET_ARG_SRC_ITER_C},
+        {"h_last", OCTET_ARG_DST_ITER},
+        {"c_last", OCTET_ARG_DST_ITER_C}}; // which run writes to
     for (const auto &[known, arg] : arguments)
         if (known == name)
             return arg;

@@ -333,7 +333,7 @@ void use_octet_operators(graph &g, const evaluator &evaluate) {
 
 void note_sums(graph &g, const network_options &options) {
     for (node &n : g.nodes)
-        if (n.op == "MatMulNBits" && (options.rows_alike || options.nbits == "ordered"))
+        if (n.op == "MatMulNBits" && options.nbits == "ordered")
             set_mark(n, &node_marks::sums_blocks_in_order, true);
         else if (!options.rows_alike && has_order_of_single_rows(g, n))
             set_mark(n, &node_marks::sums_rows_alone, true);

@@ -366,8 +366,9 @@ TEST(OnnxShapes, WhatCannotBeSaysWhy) {
               "net.onnx: node 0 (Expand): inputs 2x3 and 3x3 do not broadcast");
     EXPECT_EQ(defect_of("Expand", {{{2}, {-3, 3}}}), "net.onnx: node 0 (Expand): the shape -3x3 is none");
     EXPECT_EQ(defect_of("Cast", {}), "net.onnx: node 0 (Cast): attribute 'to' is missing");
-    EXPECT_EQ(defect_of("Cast", {}, number("to", 11)), "net.onnx: node 0 (Cast): attribute 'to' is type 11, "
-                                                       "allowed: FLOAT, UINT8, INT8, INT32, INT64, BOOL");
+    EXPECT_EQ(defect_of("Cast", {}, number("to", 11)),
+              "net.onnx: node 0 (Cast): attribute 'to' is type 11, "
+              "allowed: FLOAT, FLOAT16, UINT8, INT8, INT32, INT64, BOOL");
     EXPECT_EQ(defect_of("Reshape", {{{7}, {1, 1, 1, 1, 1, 1, 6}}}),
               "net.onnx: node 0 (Reshape): the shape has 7 dimensions, allowed are up to 6");
 }

@@ -175,14 +175,13 @@ TEST(Hybrid, WhatNoRuntimeIsKnownToComputeIsRefused) {
     };
     const std::string micro = refusal(node_of({}, "tflm-90b983c")), by_default = refusal(node_of({}, "")),
                       arm = refusal(node_of({}, "litert-2026.08-arm64-builtin"));
-    EXPECT_TRUE(has(micro, "does not quantize floats within a product")) << micro;
+    EXPECT_TRUE(has(micro, "TensorFlow Lite Micro does not quantize within a product")) << micro;
     EXPECT_TRUE(has(by_default, "profile litert-2026.08-x86 does")) << by_default;
     EXPECT_TRUE(has(arm, "an fma is the compiler's choice")) << arm;
     hybrid_case c;
     c.scales = {0.1f, 0.2f};
     const std::string scales = refusal(node_of(c, "litert-2026.08-x86"));
-    EXPECT_TRUE(has(scales, "have 2 scales along dimension 0, allowed are 1 or 5 along dimension 0"))
-        << scales;
+    EXPECT_TRUE(has(scales, "has 2 scales along dimension 0 of 5x6; allowed are 1 or 5")) << scales;
 }
 
 } // namespace

@@ -13,17 +13,18 @@ argument of one name means the same in all functions that have it.
 
 from ..arguments import Array as Array, Weights as Weights
 from .conversions import dequantize as dequantize, quantize as quantize, requantize as requantize
-from .elements import (binary as binary, concat as concat, eltwise as eltwise, prelu as prelu,
-                       reduce as reduce, softmax as softmax, sum as sum)
-from .normalizations import batch_norm as batch_norm, layer_norm as layer_norm
+from .elements import (binary as binary, concat as concat, eltwise as eltwise, log_softmax as log_softmax,
+                       prelu as prelu, reduce as reduce, shuffle as shuffle, softmax as softmax, sum as sum)
+from .normalizations import batch_norm as batch_norm, layer_norm as layer_norm, lrn as lrn
 from .products import (conv1d as conv1d, conv2d as conv2d, conv3d as conv3d,
                        conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d,
                        conv_transpose3d as conv_transpose3d, linear as linear, matmul as matmul)
+from .recurrent import rnn as rnn
 from .windows import (avg_pool1d as avg_pool1d, avg_pool2d as avg_pool2d, avg_pool3d as avg_pool3d,
                       max_pool1d as max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d,
                       resize as resize)
 
 __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "concat", "conv1d", "conv2d",
            "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize", "eltwise",
-           "layer_norm", "linear", "matmul", "max_pool1d", "max_pool2d", "max_pool3d", "prelu", "quantize",
-           "reduce", "requantize", "resize", "softmax", "sum"]
+           "layer_norm", "linear", "log_softmax", "lrn", "matmul", "max_pool1d", "max_pool2d", "max_pool3d", "prelu",
+           "quantize", "reduce", "requantize", "resize", "rnn", "shuffle", "softmax", "sum"]

@@ -183,3 +183,32 @@ def softmax(x: ArrayLike, axis: int = -1, *, log: bool = False, dtype: DTypeLike
     return _octet.run("softmax", {"x": x}, {"algorithm": "log" if flag("log", log) else "accurate",
                                             "axis": integer("axis", axis, 32)}, keywords(locals()), None,
                       dtype)
+
+
+@described
+def log_softmax(x: ArrayLike, axis: int = -1, *, scale: Numbers = None, dtype: DTypeLike = None) -> Array:
+    """The logarithm of softmax along an axis, with oneDNN's bytes; `softmax` with `log` has those of its rule.
+
+    - x: any shape; int8, uint8 or float32
+    - scale: a factor of the result
+
+    >>> log_softmax(np.array([1, 1], np.float32)).tolist()
+    [-0.693145751953125, -0.693145751953125]
+    """
+    return _octet.run("logsoftmax", {"x": x}, {"axis": integer("axis", axis, 32)}, keywords(locals()), None, dtype)
+
+
+@described
+def shuffle(x: ArrayLike, group_size: int, axis: int = 1) -> Array:
+    """Channel shuffle: the axis, seen as a matrix with rows of `group_size` elements, is transposed.
+
+    - x: any shape of up to five dimensions
+    - group_size: elements of a group, which divide the axis
+
+    >>> shuffle(np.array([[1, 2, 3, 4, 5, 6]], np.int8), 2).tolist()
+    [[1, 3, 5, 2, 4, 6]]
+    """
+    x = _octet.as_array(x, "x")
+    return _octet.run("shuffle", {"x": x}, {"axis": integer("axis", axis, 32),
+                                            "group_size": integer("group_size", group_size, 32)}, {}, x.shape,
+                      own_type(x))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layer and batch normalization of floats."""
+"""Layer, batch and local response normalization of floats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _octet
-from ..arguments import Array, PostOps, as_given, channels_first, flag, floats, need_rank, own_type, real, text
+from ..arguments import (Array, PostOps, as_given, channels_first, flag, floats, integer, need_rank, own_type, real,
+                         text)
 from .parameters import described
 
 
@@ -78,4 +79,28 @@ def batch_norm(x: ArrayLike, mean: ArrayLike, variance: ArrayLike, scale: Option
     channels = x.shape[1:2]
     y = _normalized("batch_normalization", x, mean, variance, channels, scale, shift, channels, epsilon, relu,
                     {"rule": text("rule", rule), "post_ops": post_ops})
+    return as_given(y, layout)
+
+
+@described
+def lrn(x: ArrayLike, size: int = 5, *, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.,
+        window: str = "across_channels", layout: str = "nchw") -> Array:
+    """Local response normalization: x / (k + alpha / n * the sum of squares in a window of n elements) ** beta, with
+    oneDNN's bytes.
+
+    - x: images (n, channels, height, width), or rows, sequences or volumes, of float32
+    - size: channels of the window, or its height and width
+    - alpha: the factor of the mean square
+    - beta: the exponent
+    - k: the number that is added
+    - window: "across_channels", or "within_channel" for pixels of one channel
+
+    >>> lrn(np.array([[3, 4]], np.float32), 3, alpha=3, beta=1, k=0).tolist()
+    [[0.11999999731779099, 0.1599999964237213]]
+    """
+    x = channels_first(x, layout)
+    need_rank(x, "x", 2, 5)
+    y = _octet.run("lrn", {"x": x}, {"algorithm": text("window", window), "local_size": integer("size", size),
+                                     "alpha": real("alpha", alpha), "beta": real("beta", beta), "k": real("k", k)}, {},
+                   x.shape, own_type(x))
     return as_given(y, layout)
