@@ -1,6 +1,7 @@
 // Tiles of rows and columns on threads.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/group_products/group_products.hpp"
+#include "cpu/group_products/bytes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,14 +17,6 @@ namespace {
 constexpr int columns = jit::group_layout::columns;
 constexpr dim_t bytes_of_pass = 4 << 20; ///< of prepared rows
 constexpr dim_t tiles_of_task = 8;       ///< of rows
-
-template <typename T> T load(const std::uint8_t *from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-}
-
-dim_t ceil_div(dim_t a, dim_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
@@ -41,7 +34,7 @@ void group_products::make_code() {
     const jit::group_tile largest = jit::largest_group_tile(isa_, problem_.m);
     const dim_t lanes = isa_.lanes();
     tile_columns_ = largest.vectors * lanes;
-    tile_rows_ = ceil_div(problem_.m, ceil_div(problem_.m, largest.rows)); // of about equal size
+    tile_rows_ = div_up(problem_.m, div_up(problem_.m, largest.rows)); // of about equal size
     const dim_t last_rows = problem_.m % tile_rows_, last_columns = problem_.n % tile_columns_;
     for (const bool is_last_row : {false, true})
         for (const bool is_last_column : {false, true}) {
@@ -81,8 +74,8 @@ void group_products::run(const operands &o) const {
             for (std::int64_t r = begin; r < last; r++)
                 prepare_row(o, first + r, prepared + r * row_bytes());
         });
-        const dim_t rows_of_task = tiles_of_task * tile_rows_, tasks = ceil_div(end - first, rows_of_task);
-        parallel_for(ceil_div(problem_.n, tile_columns_) * tasks, 1,
+        const dim_t rows_of_task = tiles_of_task * tile_rows_, tasks = div_up(end - first, rows_of_task);
+        parallel_for(div_up(problem_.n, tile_columns_) * tasks, 1,
                      [&](std::int64_t begin, std::int64_t last) {
                          for (std::int64_t i = begin; i < last; i++) {
                              const dim_t from = first + i % tasks * rows_of_task;
@@ -128,7 +121,7 @@ float group_products::result(const operands &o, const std::uint8_t *row, dim_t c
     for (dim_t g = 0; g < problem_.groups(); g++) {
         const std::uint8_t *record = block + g * layout_.record_bytes();
         const std::uint8_t *codes = row + g * layout_.source_bytes();
-        const auto at = load<jit::group_row>(codes + layout_.source_row());
+        const auto at = load_bytes<jit::group_row>(codes + layout_.source_row());
         std::int64_t sum = at.initial;
         for (dim_t k = 0; k < layout_.elements; k++) {
             const dim_t quad = k / 4, byte = lane * 4 + k % 4;
@@ -138,10 +131,12 @@ float group_products::result(const operands &o, const std::uint8_t *row, dim_t c
             sum += code * std::int64_t{static_cast<std::int8_t>(codes[k])};
         }
         if (layout_.has_sums)
-            sum += std::int64_t{at.minus_zero_point} * load<std::int32_t>(record + layout_.sums() + 4 * lane);
+            sum += std::int64_t{at.minus_zero_point} *
+                   load_bytes<std::int32_t>(record + layout_.sums() + 4 * lane);
         if (layout_.has_zero_points)
-            sum += std::int64_t{at.minus_sum} * load<std::int32_t>(record + layout_.zero_points() + 4 * lane);
-        const auto scale = load<float>(record + layout_.scales() + 4 * lane);
+            sum += std::int64_t{at.minus_sum} *
+                   load_bytes<std::int32_t>(record + layout_.zero_points() + 4 * lane);
+        const auto scale = load_bytes<float>(record + layout_.scales() + 4 * lane);
         const auto exact = static_cast<float>(sum);
         source_scale = at.scale;
         if (problem_.order == combination::dynamic_row)

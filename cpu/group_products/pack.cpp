@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "cpu/group_products/bytes.hpp"
 #include "cpu/group_products/group_products.hpp"
 #include "cpu/machine/parallel.hpp"
 
@@ -11,22 +12,15 @@ namespace octet::impl {
 
 namespace {
 
-constexpr int columns = jit::group_layout::columns, quad = 4;
+constexpr int panel_columns = jit::group_layout::columns, quad = 4;
 constexpr int source_offset = 128; ///< from u8 codes of the source to s8
-
-template <typename T> void store(std::uint8_t *to, T value) { std::memcpy(to, &value, sizeof value); }
-template <typename T> T load(const std::uint8_t *from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-}
 
 /// `count` codes, 1 to 4, at a distance of `stride` from each other: a byte each, the first one lowest.
 template <int bits> std::uint32_t load_codes(const std::uint8_t *codes, dim_t i, dim_t stride, dim_t count) {
     if (count == quad && stride == 1 && bits == 8)
-        return load<std::uint32_t>(codes + i);
+        return load_bytes<std::uint32_t>(codes + i);
     if (count == quad && stride == 1 && i % 2 == 0) {
-        const std::uint32_t x = load<std::uint16_t>(codes + i / 2);
+        const std::uint32_t x = load_bytes<std::uint16_t>(codes + i / 2);
         return (x & 0xf) | (x & 0xf0) << 4 | (x & 0xf00) << 8 | (x & 0xf000) << 12;
     }
     std::uint32_t result = 0;
@@ -46,8 +40,8 @@ std::int32_t sum_of_bytes(std::uint32_t x) {
 /// side by side.
 template <int bits>
 void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t lanes, std::uint32_t offset,
-                std::uint8_t *record, std::array<std::int32_t, columns> &sums) {
-    constexpr dim_t quad_bytes = columns * quad;
+                std::uint8_t *record, std::array<std::int32_t, panel_columns> &sums) {
+    constexpr dim_t quad_bytes = panel_columns * quad;
     const auto *codes = static_cast<const std::uint8_t *>(w.codes);
     for (dim_t k = 0; k < count; k += quad) {
         const dim_t n = std::min<dim_t>(count - k, quad), q = k / quad;
@@ -58,7 +52,7 @@ void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t lanes, s
                 load_codes<bits>(codes, first + lane * w.column_stride + k * w.k_stride, w.k_stride, n) ^
                 flip;
             sums[static_cast<std::size_t>(lane)] += sum_of_bytes(x);
-            store(to, bits == 4 && q % 2 == 1 ? load<std::uint32_t>(to) | x << 4 : x);
+            store_bytes(to, bits == 4 && q % 2 == 1 ? load_bytes<std::uint32_t>(to) | x << 4 : x);
         }
     }
 }
@@ -68,18 +62,19 @@ void unpack_to_words(const std::uint8_t *codes, dim_t count, std::uint8_t flip, 
                      std::uint8_t *record) {
     const std::uint32_t flips = flip * 0x01010101u;
     for (dim_t k = 0; k < count; k += quad) {
-        const std::uint32_t x =
-            (k + quad <= count ? load<std::uint32_t>(codes + k) : load_codes<8>(codes, k, 1, count - k)) ^
-            flips;
-        store(record + 2 * k, x & 0x00ff00ff);
-        store(record + 2 * k + quad, x >> 8 & 0x00ff00ff);
+        const std::uint32_t x = (k + quad <= count ? load_bytes<std::uint32_t>(codes + k)
+                                                   : load_codes<8>(codes, k, 1, count - k)) ^
+                                flips;
+        store_bytes(record + 2 * k, x & 0x00ff00ff);
+        store_bytes(record + 2 * k + quad, x >> 8 & 0x00ff00ff);
     }
     const auto words = (count + quad - 1) / quad * quad;
     for (dim_t i = 0; i < words; i++)
-        store(record + 2 * i, static_cast<std::int16_t>(load<std::int16_t>(record + 2 * i) - zero_point));
+        store_bytes(record + 2 * i,
+                    static_cast<std::int16_t>(load_bytes<std::int16_t>(record + 2 * i) - zero_point));
     constexpr dim_t places[] = {0, 2, 1, 3};
     for (dim_t k = count; k < words; k++)
-        store(record + 2 * (words - quad + places[k % quad]), std::int16_t{0});
+        store_bytes(record + 2 * (words - quad + places[k % quad]), std::int16_t{0});
 }
 
 } // namespace
@@ -99,27 +94,27 @@ void group_products::pack(const group_weights &w, void *packed) const {
             std::fill_n(block, block_bytes(),
                         std::uint8_t{0}); // padding of groups, and columns beyond the last
             for (dim_t g = 0; g < problem_.groups(); g++)
-                pack_group(w, b * columns, g, block + g * layout_.record_bytes());
+                pack_group(w, b * panel_columns, g, block + g * layout_.record_bytes());
         }
     });
 }
 
 void group_products::pack_group(const group_weights &w, dim_t column, dim_t g, std::uint8_t *record) const {
-    const dim_t lanes = std::min<dim_t>(problem_.n - column, columns), first = g * problem_.group;
+    const dim_t lanes = std::min<dim_t>(problem_.n - column, panel_columns), first = g * problem_.group;
     const dim_t count = std::min(problem_.group, problem_.k - first);
-    std::array<std::int32_t, columns> sums{};
+    std::array<std::int32_t, panel_columns> sums{};
     const auto pack = problem_.weight_bits == 8 ? pack_codes<8> : pack_codes<4>;
     pack(w, column * w.column_stride + first * w.k_stride, count, lanes,
          static_cast<std::uint32_t>(unsigned_offset()), record, sums);
     for (dim_t lane = 0; lane < lanes; lane++) {
         const dim_t at = (column + lane) * w.scale_column_stride + g * w.scale_group_stride;
         const std::int32_t zero_point = (w.zero_points ? w.zero_points[at] : 0) + unsigned_offset();
-        store(record + layout_.scales() + lane * 4, w.scales[at]);
+        store_bytes(record + layout_.scales() + lane * 4, w.scales[at]);
         if (layout_.has_sums)
-            store(record + layout_.sums() + lane * 4,
-                  static_cast<std::int32_t>(sums[static_cast<std::size_t>(lane)] - count * zero_point));
+            store_bytes(record + layout_.sums() + lane * 4,
+                        static_cast<std::int32_t>(sums[static_cast<std::size_t>(lane)] - count * zero_point));
         if (layout_.has_zero_points)
-            store(record + layout_.zero_points() + lane * 4, zero_point);
+            store_bytes(record + layout_.zero_points() + lane * 4, zero_point);
     }
 }
 

@@ -23,6 +23,8 @@
 
 namespace octet::impl::jit {
 
+constexpr int cache_line = 64; ///< bytes that a prefetch brings
+
 constexpr int bytes_per_quad = 4; ///< of the reduction, per column and row
 
 /// The meaning of a quad, 4 bytes of the reduction.

@@ -13,7 +13,7 @@
 
 namespace octet::impl::jit {
 
-constexpr int block_quad_bytes = 64, cache_line = 64; // one quad of a block of 16 columns is one
+constexpr int block_quad_bytes = 64; // one quad of a block of 16 columns is one
 
 class amx_dot_kernel : public generated<dot_args> {
 public:

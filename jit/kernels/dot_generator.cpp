@@ -13,12 +13,6 @@ namespace octet::impl::jit {
 
 using Xbyak::Reg64;
 
-namespace {
-
-constexpr int cache_line = 64;
-
-} // namespace
-
 void prefetch_dst(emitter &e, const dot_spec &spec, const epilogue &out, const Reg64 (&dst_row_scratch)[3]) {
     const auto &[dst, row, scratch] = dst_row_scratch;
     constexpr std::int64_t line = cache_line;
