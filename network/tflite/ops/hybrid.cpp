@@ -17,15 +17,17 @@ struct hybrid_product {
     memory::desc weights;
 };
 
-/// XNNPACK computes a pixel of an image by the operator of matrices, so that each pixel is a row.
+/// XNNPACK computes a pixel of an image by the operator of matrices, so that each pixel is a row; from one channel to
+/// one it multiplies whole images.
 void need_single_pixels(const lowering &l, const tensor &weights) {
-    const bool is_single = weights.dims[1] == 1 && weights.dims[2] == 1 && l.integer("stride_h") == 1 &&
-                           l.integer("stride_w") == 1;
-    if (!is_single)
-        refuse_as_unimplemented("a source of floats and a kernel of " + std::to_string(weights.dims[1]) +
-                                "x" + std::to_string(weights.dims[2]) + " with strides " +
-                                std::to_string(l.integer("stride_h")) + "x" +
-                                std::to_string(l.integer("stride_w")) + ", allowed: 1x1 with strides 1x1");
+    const dim_t h = weights.dims[1], w = weights.dims[2], stride_h = l.integer("stride_h"),
+                stride_w = l.integer("stride_w");
+    if (h != 1 || w != 1 || stride_h != 1 || stride_w != 1)
+        refuse_as_unimplemented("a source of floats and a kernel of " + std::to_string(h) + "x" +
+                                std::to_string(w) + " with strides " + std::to_string(stride_h) + "x" +
+                                std::to_string(stride_w) + ", allowed: 1x1 with strides 1x1");
+    if (weights.dims[0] == 1 && weights.dims[3] == 1)
+        refuse_as_unimplemented("a source of floats, from one channel to one, allowed: more channels");
 }
 
 /// One scale, or one per column, and zero points of 0.
