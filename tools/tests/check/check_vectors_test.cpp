@@ -95,8 +95,7 @@ TEST_F(CheckSharedTest, RecurrentOperators) {
             opt.isa = to_string(level);
             set_num_threads(count);
             EXPECT_TRUE(check_shared("vectors/recurrent_ops.json", opt)) << opt.isa << '\n' << output;
-            EXPECT_EQ(last_line(), "185 passed, 0 failed")
-                << opt.isa << ", " << count << " threads";
+            EXPECT_EQ(last_line(), "185 passed, 0 failed") << opt.isa << ", " << count << " threads";
         }
     set_num_threads(threads);
 }

@@ -49,7 +49,8 @@ def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = No
     given = {"x": x, "w": w, "r": r, "bias": floats(bias, "bias", biases)}
     first = {"h": floats(h, "h", states), "c": floats(c, "c", states)}
     given.update({name: state for name, state in first.items() if state is not None})
-    parameters = {"cell": cell, "direction": ("bidirectional_" if name in ("concat", "sum") else "unidirectional_") + name}
+    both = "bidirectional_" if name in ("concat", "sum") else "unidirectional_"
+    parameters = {"cell": cell, "direction": both + name}
     if cell == "vanilla_rnn":
         parameters["activation"] = "eltwise_" + text("activation", activation)
     y = _octet.run("rnn", {**given, **last}, parameters, {}, (steps, batch, units * (2 if name == "concat" else 1)),
