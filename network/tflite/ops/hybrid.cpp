@@ -9,7 +9,7 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t weights_input = 1, bias_input = 2;
+constexpr std::size_t of_weights = 1, of_bias = 2;
 
 /// rows x k by k x columns. `weights` is the file's tensor as {k, columns}.
 struct hybrid_product {
@@ -45,8 +45,7 @@ void check_weights_codes(const tensor &w, dim_t columns, std::int32_t column_axi
 
 /// The weights' dimensions {k, columns} and their order in the file: rows of k, or of columns.
 hybrid_product product_of(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}),
-                 &w = l.input(weights_input, {data_type::s8, data_type::s4});
+    const tensor &x = l.input(0, {data_type::f32}), &w = l.input(of_weights, {data_type::s8, data_type::s4});
     const std::string &op = l.get_node().op;
     if (!w.is_constant)
         refuse_as_unimplemented("a source of floats with weights ('" + w.name +
@@ -89,7 +88,7 @@ void append_activation(primitive_attr &attr, const std::string &activation) {
 
 std::unique_ptr<step> lower_hybrid(const lowering &l, source_quantizer by, combination order) {
     const hybrid_product p = product_of(l);
-    const tensor &w = l.input(weights_input), &y = l.output({data_type::f32});
+    const tensor &w = l.input(of_weights), &y = l.output({data_type::f32});
     if (element_count(y.dims) != p.rows * p.columns || y.dims.empty() || y.dims.back() != p.columns)
         need_output_dims(l, {p.rows, p.columns});
     const bool is_asymmetric =
@@ -102,17 +101,17 @@ std::unique_ptr<step> lower_hybrid(const lowering &l, source_quantizer by, combi
 
     const memory::desc src({p.rows, p.k}, data_type::f32, format_tag::ab),
         dst({p.rows, p.columns}, data_type::f32, format_tag::ab);
-    const bool has_bias = l.has_input(bias_input);
+    const bool has_bias = l.has_input(of_bias);
     const memory::desc bias =
         has_bias ? memory::desc({1, p.columns}, data_type::f32, format_tag::ab) : memory::desc();
     const matmul::primitive_desc pd(matmul::desc(src, planned_weights(p.weights, w), bias, dst), attr,
                                     l.get_engine());
     auto s = std::make_unique<primitive_step>();
     arguments args = {{OCTET_ARG_SRC, l.input_buffer(0, src)},
-                      {OCTET_ARG_WEIGHTS, l.packed_input(weights_input, p.weights, pd.weights_desc())},
+                      {OCTET_ARG_WEIGHTS, l.packed_input(of_weights, p.weights, pd.weights_desc())},
                       {OCTET_ARG_DST, l.output_buffer(dst)}};
     if (has_bias)
-        args.emplace(OCTET_ARG_BIAS, l.input_buffer(bias_input, bias));
+        args.emplace(OCTET_ARG_BIAS, l.input_buffer(of_bias, bias));
     s->add(pd, args);
     return s;
 }
