@@ -29,8 +29,8 @@ echo "clang-tidy: ${#files[@]} files that changed since $since, at most $most_fi
 [ ${#files[@]} -gt 0 ] || exit 0
 
 includes=()
-for folder in include src . interop serve tools interop/python/src build/release/include build/release/network \
-    build/release/serve; do
+for folder in include src . interop serve tools interop/python/src build/release/include \
+    build/release/network/generated build/release/serve; do
     includes+=("-I$folder")
 done
 if command -v python3-config >/dev/null; then

@@ -1,12 +1,13 @@
 // Tiles of rows and columns on threads.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/group_products/group_products.hpp"
-#include "cpu/group_products/bytes.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "common/layout/plain.hpp"
+#include "cpu/group_products/bytes.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "common/layout/plain.hpp"
 #include "cpu/group_products/bytes.hpp"
 #include "cpu/group_products/group_products.hpp"
 #include "cpu/machine/parallel.hpp"
@@ -41,7 +42,7 @@ std::int32_t sum_of_bytes(std::uint32_t x) {
 template <int bits>
 void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t lanes, std::uint32_t offset,
                 std::uint8_t *record, std::array<std::int32_t, panel_columns> &sums) {
-    constexpr dim_t quad_bytes = panel_columns * quad;
+    constexpr dim_t quad_bytes = dim_t{panel_columns} * quad;
     const auto *codes = static_cast<const std::uint8_t *>(w.codes);
     for (dim_t k = 0; k < count; k += quad) {
         const dim_t n = std::min<dim_t>(count - k, quad), q = k / quad;
