@@ -136,10 +136,10 @@ public:
         const dim_t rows = p_.rows(), k = p_.k(), n = p_.n();
         if (rows == 0)
             return;
-        auto *codes = scratch<std::uint8_t>(scratch_slot::source_codes, rows * k);
-        auto *parameters = scratch<source_parameters>(scratch_slot::source_parameters, rows);
-        auto *scales = scratch<float>(scratch_slot::column_scales, n);
-        auto *acc = scratch<std::int32_t>(scratch_slot::column_sums, rows * n + n), *sums = acc + rows * n;
+        auto *codes = scratch_of<std::uint8_t>(scratch_slot::source_codes, rows * k);
+        auto *parameters = scratch_of<source_parameters>(scratch_slot::source_parameters, rows);
+        auto *scales = scratch_of<float>(scratch_slot::column_scales, n);
+        auto *acc = scratch_of<std::int32_t>(scratch_slot::column_sums, rows * n + n), *sums = acc + rows * n;
         p_.scales.bind(args, 1, n, scales);
         check_scales("matmul: execute", "scales of weights", scales, static_cast<std::size_t>(n),
                      scale_signs::not_negative);
@@ -167,9 +167,6 @@ public:
     }
 
 private:
-    template <typename T> static T *scratch(scratch_slot slot, dim_t count) {
-        return static_cast<T *>(thread_scratch(slot, static_cast<std::size_t>(count) * sizeof(T)));
-    }
     void bind_sums(const void *weights, std::int32_t *sums) const {
         if (weights_.format_kind == format_kind::packed)
             read_sums(weights_, weights, sums);

@@ -83,12 +83,12 @@ public:
         if (p_.rows() == 0)
             return;
         const dim_t rows = p_.rows(), k = p_.k(), sets = p_.source_has_groups() ? p_.groups() : 1;
-        auto *codes = scratch<std::uint8_t>(scratch_slot::source_codes, rows * k);
-        auto *parameters = scratch<source_parameters>(scratch_slot::source_parameters, rows * sets);
+        auto *codes = scratch_of<std::uint8_t>(scratch_slot::source_codes, rows * k);
+        auto *parameters = scratch_of<source_parameters>(scratch_slot::source_parameters, rows * sets);
         const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
         if (!p_.has_stored_values) {
-            auto *packed = scratch<std::uint8_t>(scratch_slot::scaled_weights,
-                                                 static_cast<dim_t>(products_.weights_bytes()));
+            auto *packed = scratch_of<std::uint8_t>(scratch_slot::scaled_weights,
+                                                    static_cast<dim_t>(products_.weights_bytes()));
             pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points}, weights, args,
                  "matmul: execute", packed);
             weights = packed;
@@ -107,10 +107,6 @@ public:
     }
 
 private:
-    template <typename T> static T *scratch(scratch_slot slot, dim_t count) {
-        return static_cast<T *>(thread_scratch(slot, static_cast<std::size_t>(count) * sizeof(T)));
-    }
-
     const dynamic_matmul_problem p_;
     const instruction_set isa_;
     const group_products products_;

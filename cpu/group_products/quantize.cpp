@@ -161,7 +161,7 @@ void quantize_rows(const dynamic_matmul_problem &p, instruction_set isa, const v
     const dim_t k = p.k(), rows = p.rows(), grain = 1 + elements_of_task / std::max<dim_t>(k, 1);
     const auto for_each_row = [&](const auto &body) {
         parallel_for(rows, grain, [&](dim_t begin, dim_t end) {
-            auto *copy = static_cast<float *>(thread_scratch(scratch_slot::source_copy, k * sizeof(float)));
+            auto *copy = scratch_of<float>(scratch_slot::source_copy, k);
             for (dim_t r = begin; r < end; r++)
                 body(r, row_of(p.src, src, r, k, copy));
         });
@@ -171,7 +171,7 @@ void quantize_rows(const dynamic_matmul_problem &p, instruction_set isa, const v
         return;
     }
     // All elements share what their extremes say.
-    auto *ends = static_cast<extremes *>(thread_scratch(scratch_slot::row_extremes, rows * sizeof(extremes)));
+    auto *ends = scratch_of<extremes>(scratch_slot::row_extremes, rows);
     for_each_row([&](dim_t r, const float *x) { ends[r] = extremes_of(x, k, isa); });
     const source_parameters all = q.parameters(ends[0].data(), rows * static_cast<dim_t>(ends[0].size()));
     std::fill_n(parameters, rows, all);

@@ -4,6 +4,7 @@
 // use has a slot; a slot grows to the largest size ever asked for.
 
 #include <cstddef>
+#include <cstdint>
 
 namespace octet::impl {
 
@@ -36,5 +37,10 @@ enum class scratch_slot {
 
 /// At least `bytes` bytes, aligned to 64, valid until this thread asks for the same slot again.
 void *thread_scratch(scratch_slot slot, std::size_t bytes);
+
+/// The same for `count` elements.
+template <typename T> T *scratch_of(scratch_slot slot, std::int64_t count) {
+    return static_cast<T *>(thread_scratch(slot, static_cast<std::size_t>(count) * sizeof(T)));
+}
 
 } // namespace octet::impl

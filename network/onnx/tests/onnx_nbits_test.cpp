@@ -146,21 +146,27 @@ TEST(MatMulNBits, TakesZeroPointsOfFloatsAndBlocksByIndex) {
     }
 }
 
+/// The file of a product with four blocks of 128 codes of 4 bits in each column.
+std::vector<std::uint8_t> product_of_blocks(std::int64_t rows, std::int64_t inner, std::int64_t columns,
+                                            std::int64_t level) {
+    contrib_model m;
+    m.input<float>("x", {rows, inner});
+    m.constant<std::uint8_t>("codes", {columns, 4, 64}, codes<std::uint8_t>(columns * 4 * 64));
+    m.constant<float>("scales", {columns, 4}, numbers(columns * 4, 0.1f));
+    onnx::NodeProto &n = m.own("MatMulNBits", {"x", "codes", "scales"});
+    m.set(n, "K", inner);
+    m.set(n, "N", columns);
+    m.set(n, "bits", std::int64_t{4});
+    m.set(n, "block_size", std::int64_t{128});
+    m.set(n, "accuracy_level", level);
+    return m.finish();
+}
+
 /// With blocks of 128 the last row of an odd number has another order, and a single row has one without codes.
 TEST(MatMulNBits, HasOneOrderForAllRowsIfAsked) {
     constexpr std::int64_t inner = 512, columns = 8;
     const auto results = [&](std::int64_t rows, std::int64_t level, bool are_alike) {
-        contrib_model m;
-        m.input<float>("x", {rows, inner});
-        m.constant<std::uint8_t>("codes", {columns, 4, 64}, codes<std::uint8_t>(columns * 4 * 64));
-        m.constant<float>("scales", {columns, 4}, numbers(columns * 4, 0.1f));
-        onnx::NodeProto &n = m.own("MatMulNBits", {"x", "codes", "scales"});
-        m.set(n, "K", inner);
-        m.set(n, "N", columns);
-        m.set(n, "bits", std::int64_t{4});
-        m.set(n, "block_size", std::int64_t{128});
-        m.set(n, "accuracy_level", level);
-        const std::vector<std::uint8_t> file = m.finish();
+        const std::vector<std::uint8_t> file = product_of_blocks(rows, inner, columns, level);
         network_options options;
         options.rows_alike = are_alike;
         network net(file.data(), file.size(), "rows.onnx", options);
@@ -185,17 +191,7 @@ TEST(MatMulNBits, AddsUpBlocksOneByOneIfAsked) {
     network_options ordered;
     ordered.nbits = "ordered";
     const auto model = [&](std::int64_t rows, std::int64_t level) {
-        contrib_model m;
-        m.input<float>("x", {rows, inner});
-        m.constant<std::uint8_t>("codes", {columns, 4, 64}, codes<std::uint8_t>(columns * 4 * 64));
-        m.constant<float>("scales", {columns, 4}, numbers(columns * 4, 0.1f));
-        onnx::NodeProto &n = m.own("MatMulNBits", {"x", "codes", "scales"});
-        m.set(n, "K", inner);
-        m.set(n, "N", columns);
-        m.set(n, "bits", std::int64_t{4});
-        m.set(n, "block_size", std::int64_t{128});
-        m.set(n, "accuracy_level", level);
-        return m.finish();
+        return product_of_blocks(rows, inner, columns, level);
     };
     const auto first_row = [&](network net, std::int64_t rows) {
         row x = numbers(4 * inner, 1.f);
