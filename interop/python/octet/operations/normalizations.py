@@ -83,13 +83,13 @@ def batch_norm(x: ArrayLike, mean: ArrayLike, variance: ArrayLike, scale: Option
 
 
 @described
-def lrn(x: ArrayLike, size: int = 5, *, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.,
+def lrn(x: ArrayLike, local_size: int = 5, *, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.,
         window: str = "across_channels", layout: str = "nchw") -> Array:
     """Local response normalization: x / (k + alpha / n * the sum of squares in a window of n elements) ** beta, with
     oneDNN's bytes.
 
     - x: images (n, channels, height, width), or rows, sequences or volumes, of float32
-    - size: channels of the window, or its height and width
+    - local_size: channels of the window, or its height and width
     - alpha: the factor of the mean square
     - beta: the exponent
     - k: the number that is added
@@ -100,7 +100,8 @@ def lrn(x: ArrayLike, size: int = 5, *, alpha: float = 1e-4, beta: float = 0.75,
     """
     x = channels_first(x, layout)
     need_rank(x, "x", 2, 5)
-    y = _octet.run("lrn", {"x": x}, {"algorithm": text("window", window), "local_size": integer("size", size),
-                                     "alpha": real("alpha", alpha), "beta": real("beta", beta), "k": real("k", k)}, {},
+    y = _octet.run("lrn", {"x": x},
+                   {"algorithm": text("window", window), "local_size": integer("local_size", local_size),
+                    "alpha": real("alpha", alpha), "beta": real("beta", beta), "k": real("k", k)}, {},
                    x.shape, own_type(x))
     return as_given(y, layout)

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _octet
-from ..arguments import Array, floats, need_rank, text
+from ..arguments import Array, floats, need_rank, real, text
 from .parameters import described
 
 
 @described
 def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = None, *, cell: str = "vanilla_lstm",
-        direction: str = "left2right", activation: str = "tanh", h: Optional[ArrayLike] = None,
+        direction: str = "left2right", activation: str = "tanh", alpha: float = 0, h: Optional[ArrayLike] = None,
         c: Optional[ArrayLike] = None) -> Tuple[Array, ...]:
     """A recurrent network in oneDNN's layouts: the outputs of all steps, the last states h and, for "vanilla_lstm", the
     last states c. Quantized ones are in the C++ interface (octet/rnn.hpp).
@@ -27,6 +27,7 @@ def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = No
     - cell: "vanilla_rnn", "vanilla_lstm", "vanilla_gru" or "lbr_gru"
     - direction: "left2right", "right2left", "concat" or "sum" of both
     - activation: of "vanilla_rnn": "relu", "tanh" or "logistic"
+    - alpha: the slope of "relu" below 0
     - h: the first states (layers, directions, batch, units); zeros if there are none
     - c: the first cell states, likewise
 
@@ -50,9 +51,9 @@ def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = No
     first = {"h": floats(h, "h", states), "c": floats(c, "c", states)}
     given.update({name: state for name, state in first.items() if state is not None})
     both = "bidirectional_" if name in ("concat", "sum") else "unidirectional_"
-    parameters = {"cell": cell, "direction": both + name}
+    parameters: Dict[str, object] = {"cell": cell, "direction": both + name}
     if cell == "vanilla_rnn":
-        parameters["activation"] = "eltwise_" + text("activation", activation)
+        parameters.update(activation="eltwise_" + text("activation", activation), alpha=real("alpha", alpha))
     y = _octet.run("rnn", {**given, **last}, parameters, {}, (steps, batch, units * (2 if name == "concat" else 1)),
                    np.float32, keep_order=False)
     return (y, *last.values())
