@@ -6,10 +6,16 @@
 // who computes them. So every call of this library that computes, and every task of its parallel loops, sets
 // its own. Users need it only for arithmetic of their own that has to match, such as scales.
 
+#if defined(__x86_64__)
 #include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
 
 namespace octet {
 inline namespace v0 {
+
+#if defined(__x86_64__)
 
 /// While it exists, this thread computes in the default environment; then the caller's returns, with its
 /// sticky flags as they were. Nearly all callers live in the default environment and have raised the flags
@@ -35,6 +41,25 @@ private:
     static constexpr unsigned mxcsr_default = 0x1f80, sticky_flags = 0x3f;
     const unsigned before_;
 };
+
+#else
+
+/// The same with the standard's means, where the default environment is the one that programs begin with.
+class default_float_environment {
+public:
+    default_float_environment() {
+        std::fegetenv(&before_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~default_float_environment() { std::fesetenv(&before_); }
+    default_float_environment(const default_float_environment &) = delete;
+    default_float_environment &operator=(const default_float_environment &) = delete;
+
+private:
+    std::fenv_t before_;
+};
+
+#endif
 
 } // namespace v0
 } // namespace octet
