@@ -130,7 +130,8 @@ struct server::state {
                 [this](const http_request &r, const refusal &e) { return paths->refuse(r, e); },
                 [this](const service::call &c, bool is_expired) {
                     is_expired ? requests->expire(c) : requests->cancel(c);
-                }};
+                },
+                cors()};
     }
 
     void listen() {
@@ -151,11 +152,12 @@ struct server::state {
         o.certificate = options.certificate;
         o.key = options.key;
         o.client_authority = options.client_authority;
-        if (options.http != "off")
-            http = listen_http(on(options.http, "http", bytes_of_http), *receiving,
-                               handlers([this](const http_request &r, const rest::answering &to) {
-                                   return paths->handle(r, to);
-                               }));
+        if (options.http != "off") {
+            http_handlers inferring = handlers(
+                [this](const http_request &r, const rest::answering &to) { return paths->handle(r, to); });
+            inferring.origins = cors(options.cors_origins);
+            http = listen_http(on(options.http, "http", bytes_of_http), *receiving, std::move(inferring));
+        }
         if (options.grpc != "off")
             calls = listen_grpc(on(options.grpc, "grpc", bytes_of_grpc), *receiving, *requests, secret);
         o.threads = 1;

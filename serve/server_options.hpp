@@ -34,6 +34,7 @@ struct server_options {
     std::size_t most_total_bytes = 0; ///< 0: a quarter of the memory there is, 1 GiB at most
     std::chrono::milliseconds idle{60'000}, receive{30'000};
     std::string certificate, key, token_file, access_log;
+    std::vector<std::string> cors_origins; ///< of pages that may use the server from a browser; "*": all
     std::string client_authority; ///< certificates that clients need are signed by it
     bool are_metrics_open = true; ///< without a token
     bool is_check = false;        ///< loads everything, says what is wrong, and serves nothing

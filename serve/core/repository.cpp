@@ -81,7 +81,18 @@ std::vector<fs::path> entries_in(const fs::path &folder) {
     return found;
 }
 
+/// The file that says how a model is served: config.json, else Triton's, which config_text_of refuses.
+fs::path config_in(const fs::path &folder) {
+    const fs::path own = folder / "config.json", foreign = folder / "config.pbtxt";
+    return signature_of(own).empty() && !signature_of(foreign).empty() ? foreign : own;
+}
+
 std::string config_text_of(const fs::path &file) {
+    if (file.extension() == ".pbtxt")
+        throw error(
+            status::unimplemented,
+            "config.pbtxt: Triton's model configuration is not read; a config.json beside it says how the "
+            "model is served ({} takes every default)");
     struct stat s {};
     return ::stat(file.c_str(), &s) != 0 && errno == ENOENT ? ""
                                                             : read_regular_file(file, most_control_bytes);
@@ -285,7 +296,7 @@ std::map<long, repository::found_version> repository::versions_at(const std::str
 }
 
 void repository::scan_model(const std::string &name, const std::string &place, bool is_urgent) {
-    const fs::path folder = place, config_file = folder / "config.json";
+    const fs::path folder = place, config_file = config_in(folder);
     const std::string config_signature = signature_of(config_file);
     std::map<long, found_version> found;
     try {

@@ -42,9 +42,21 @@ json read_small_json(std::string_view text) {
     };
     try {
         return json::parse(text, look);
-    } catch (const json::exception &e) {
-        refuse(std::string("JSON: ") + std::string(e.what()).substr(0, 200));
+    } catch (const json::parse_error &e) {
+        refuse(json_complaint(text, e.byte));
+    } catch (const json::out_of_range &) {
+        refuse("JSON: a number is beyond all limits");
     }
+}
+
+std::string json_complaint(std::string_view text, std::size_t byte) {
+    if (byte > text.size())
+        return "JSON ends too early, after " + std::to_string(text.size()) +
+               " bytes: a value, a quote or a bracket is missing";
+    constexpr std::size_t most_shown = 40;
+    const std::size_t from = byte > most_shown ? byte - most_shown : 0;
+    return "JSON, byte " + std::to_string(byte) + ": the last character of '" +
+           std::string(text.substr(from, byte - from)) + "' cannot stand there";
 }
 
 std::string read_regular_file(const std::string &path, std::size_t most_bytes) {

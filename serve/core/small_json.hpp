@@ -16,6 +16,9 @@ constexpr std::size_t deepest_json = 32;
 /// Throws octet::error with a sentence.
 nlohmann::json read_small_json(std::string_view text);
 
+/// A sentence about the byte, counted from 1, at which a parser gave up; one behind the end: the text is too short.
+std::string json_complaint(std::string_view text, std::size_t byte);
+
 /// The text of a regular file of at most `most_bytes`. Nothing that has no end or waits for a writer is read. Throws
 /// octet::error.
 std::string read_regular_file(const std::string &path, std::size_t most_bytes);

@@ -9,6 +9,7 @@
 
 #include "core/datatypes.hpp"
 #include "core/outputs.hpp"
+#include "core/small_json.hpp"
 
 namespace octet::serve {
 namespace {
@@ -24,7 +25,7 @@ public:
     reply_form form;
     std::vector<std::int64_t> binary_sizes; ///< by input, -1: none
 
-    explicit reader(receive_budget::share *held) {
+    reader(std::string_view text, receive_budget::share *held) : text_(text) {
         request.held = held;
         if (held)
             request.numbers_held = held->another();
@@ -159,11 +160,10 @@ public:
         }
     }
     bool end_array() override { return leave(); }
-    bool parse_error(std::size_t position, const std::string &,
-                     const nlohmann::detail::exception &e) override {
-        std::string what = e.what(); // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
-        what.erase(0, what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
-        refuse("JSON, byte " + std::to_string(position) + ": " + what.substr(0, 200));
+    bool parse_error(std::size_t byte, const std::string &, const nlohmann::detail::exception &e) override {
+        const bool is_overflow = dynamic_cast<const json::out_of_range *>(&e) != nullptr;
+        refuse(is_overflow ? "JSON, byte " + std::to_string(byte) + ": the number is beyond all limits"
+                           : json_complaint(text_, byte));
     }
 
 private:
@@ -259,6 +259,7 @@ private:
         return true;
     }
 
+    std::string_view text_;
     std::vector<section> path_;
     std::vector<std::set<std::string>> keys_; ///< as `path_`, of what is no `other`
     std::size_t count_ = 0;                   ///< numbers so far
@@ -277,7 +278,7 @@ infer_request read_infer_request(std::string_view body, std::size_t json_size, r
     if (json_size > body.size())
         refuse("Inference-Header-Content-Length is " + std::to_string(json_size) + ", the body has " +
                std::to_string(body.size()) + " bytes");
-    reader r(held);
+    reader r(body.substr(0, json_size), held);
     json::sax_parse(body.data(), body.data() + json_size, &r);
     std::size_t at = json_size;
     for (std::size_t i = 0; i < r.request.inputs.size(); i++) {

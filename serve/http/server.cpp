@@ -27,6 +27,8 @@ const char *reason_of(int status) {
     switch (status) {
     case 200:
         return "OK";
+    case 204:
+        return "No Content";
     case 499:
         return "Client Closed Request";
     default:
@@ -280,6 +282,12 @@ private:
                   sentence, status});
     }
 
+    /// The page that asks, "" if the client is none.
+    std::string_view origin() const {
+        const auto field = parser_->get()["Origin"];
+        return {field.data(), field.size()};
+    }
+
     /// Without the body.
     http_request head_of_request() const {
         const auto &message = parser_->get();
@@ -310,6 +318,9 @@ private:
         request.keep = std::move(keep);
         body_.reset(); // it is the request's now
         trace_ = request.trace;
+        if (request.method == "OPTIONS" && !message["Access-Control-Request-Method"].empty() &&
+            handlers_.origins.allow(origin()))
+            return send(handlers_.origins.preflight());
         waiting_.expires_at(clock::time_point::max());
         waiting_.async_wait([self = self()](error_code) {});
         const auto is_current = [number = ++request_number_](const session *s) {
@@ -345,6 +356,8 @@ private:
         head_ = "HTTP/1.1 " + std::to_string(reply_.status) + ' ' + reason_of(reply_.status) +
                 "\r\nContent-Type: " + reply_.type + "\r\nContent-Length: " + std::to_string(length) + "\r\n";
         for (const auto &[name, value] : reply_.headers)
+            head_ += name + ": " + value + "\r\n";
+        for (const auto &[name, value] : handlers_.origins.fields(origin()))
             head_ += name + ": " + value + "\r\n";
         if (!trace_.empty())
             head_ += "traceparent: " + trace_ + "\r\n";

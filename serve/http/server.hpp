@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "http/cors.hpp"
 #include "http/rest.hpp"
 #include "net/listener.hpp"
 
@@ -16,7 +17,8 @@ struct http_handlers {
     std::function<std::shared_ptr<const service::call>(const http_request &, const rest::answering &)> handle;
     std::function<http_reply(const http_request &, const refusal &)> refuse;
     std::function<void(const service::call &, bool is_expired)>
-        give_up; ///< the client has left, or its time is over
+        give_up;    ///< the client has left, or its time is over
+    cors origins{}; ///< of pages that may use the server
 };
 
 /// Listens and serves. Throws std::exception with a sentence.

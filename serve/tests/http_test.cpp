@@ -74,6 +74,43 @@ TEST(serve_http, tells_about_server_and_models) {
     EXPECT_EQ(c.post("/v2/repository/models/digits/unload", "").status, 403);
 }
 
+TEST(serve_http, pages_of_other_sites_need_permission) {
+    const std::string ours = "Origin: https://ours.example\r\n", others = "Origin: https://ours.example.org\r\n",
+                      ask = "Access-Control-Request-Method: POST\r\n";
+    const auto preflight = [&](unsigned short port, const std::string &origin) {
+        client c(port);
+        c.send("OPTIONS " + std::string(digits_path) + " HTTP/1.1\r\nHost: x\r\n" + origin + ask + "\r\n");
+        return c.receive();
+    };
+    EXPECT_EQ(preflight(demo().http_port(), ours).status, 405);
+    EXPECT_EQ(client(demo().http_port()).get("/v2", ours).header("Access-Control-Allow-Origin"), "");
+
+    serve::server_options o = demo_options();
+    o.cors_origins = {"https://ours.example", "http://localhost:3000"};
+    serve::server s(o);
+    const http_answer allowed = preflight(s.http_port(), ours);
+    EXPECT_EQ(allowed.status, 204);
+    EXPECT_EQ(allowed.body, "");
+    EXPECT_EQ(allowed.header("Access-Control-Allow-Origin"), "https://ours.example");
+    EXPECT_EQ(allowed.header("Access-Control-Allow-Methods"), "GET, HEAD, POST");
+    EXPECT_EQ(allowed.header("Access-Control-Allow-Headers"),
+              "Authorization, Content-Type, Inference-Header-Content-Length, traceparent");
+    EXPECT_EQ(preflight(s.http_port(), others).status, 405);
+    EXPECT_EQ(preflight(s.http_port(), others).header("Access-Control-Allow-Origin"), "");
+    client c(s.http_port());
+    const http_answer wrong = c.post(digits_path, "{", ours); // a page may read what is wrong, too
+    EXPECT_EQ(wrong.status, 400);
+    EXPECT_EQ(wrong.header("Access-Control-Allow-Origin"), "https://ours.example");
+    EXPECT_EQ(wrong.header("Vary"), "Origin");
+    EXPECT_EQ(c.get("/v2").header("Vary"), "Origin");
+    EXPECT_EQ(c.get("/v2").header("Access-Control-Allow-Origin"), "");
+
+    o.cors_origins = {"*"};
+    serve::server open(o);
+    EXPECT_EQ(preflight(open.http_port(), others).header("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(client(open.http_port()).get("/v2", others).header("Vary"), "");
+}
+
 TEST(serve_http, answers_with_the_networks_bytes) {
     digits_oracle oracle;
     std::minstd_rand random(1);
@@ -120,8 +157,10 @@ TEST(serve_http, nested_data_and_what_it_does_not_know) {
 
 TEST(serve_http, refuses_with_a_sentence) {
     const std::string good = json_request(std::string(64, '\0'));
-    expect_refusal("", "JSON");
-    expect_refusal("{", "JSON");
+    expect_refusal("", "JSON ends too early, after 0 bytes: a value, a quote or a bracket is missing");
+    expect_refusal("{", "JSON ends too early, after 1 bytes");
+    expect_refusal(R"({"inputs" [)", R"(JSON, byte 11: the last character of '{"inputs" [' cannot stand there)");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1e999])"), "the number is beyond all limits");
     expect_refusal("[]", "object");
     expect_refusal("7", "JSON");
     expect_refusal(std::string(100'000, '['), "object");

@@ -297,6 +297,19 @@ TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
     EXPECT_EQ(status_of(c, "digits", "2"), 200);
 }
 
+TEST(serve_repository, refuses_tritons_configuration_where_no_own_one_stands_beside_it) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    f.write("digits/config.pbtxt", "max_batch_size: 4");
+    serve::server s(of_folder(f));
+    client c(s.http_port());
+    EXPECT_EQ(status_of(c, "digits"), 503);
+    EXPECT_NE(index_of(c)[0]["reason"].get<std::string>().find("config.pbtxt: Triton's"), std::string::npos);
+    f.write("digits/config.json", "{}");
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits"), 200);
+}
+
 TEST(serve_repository, clients_load_and_unload) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "base/print.hpp"
@@ -70,6 +71,21 @@ CLI::Validator number_from_zero() {
 
 // A validator keeps nothing but a function, a description, which help would show, and a name. The name holds the
 // words.
+CLI::Validator web_origin() {
+    const auto check = [](const std::string &text) {
+        const std::size_t scheme = text.find("://");
+        const std::string host = scheme == std::string::npos ? "" : text.substr(scheme + 3);
+        const bool is_http = text.substr(0, scheme) == "http" || text.substr(0, scheme) == "https";
+        const auto is_plain = [](unsigned char c) {
+            return c > ' ' && c < 127 && !std::strchr("/?#@,\"", c);
+        };
+        const bool is_origin = is_http && !host.empty() && std::all_of(host.begin(), host.end(), is_plain);
+        return is_origin || text == "*" ? std::string()
+                                        : not_allowed(text, "* and origins like https://example.org:8443");
+    };
+    return CLI::Validator(check, "");
+}
+
 CLI::Validator word_of(const std::vector<std::string> &words) {
     const auto check = [words](const std::string &text) {
         const bool is_allowed = std::find(words.begin(), words.end(), text) != words.end();

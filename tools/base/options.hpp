@@ -40,6 +40,8 @@ CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::st
 CLI::Validator whole_number(long long low, long long high);
 /// A number that is neither negative nor infinite.
 CLI::Validator number_from_zero();
+/// "*", or what browsers send as Origin: a scheme and a host, perhaps with a port, and nothing behind.
+CLI::Validator web_origin();
 /// One of some words.
 CLI::Validator word_of(const std::vector<std::string> &words);
 /// The words that a check allows; none if the check is another one.

@@ -95,6 +95,11 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
                      "Bearer tokens, one a line; a request must carry one. Names of models behind a token "
                      "limit it to them")
         ->type_name("FILE");
+    command
+        ->add_option("--cors-origin", s.cors_origins,
+                     "Origin of web pages that may use the server, as https://example.org; *: all pages")
+        ->type_name("ORIGIN")
+        ->check(web_origin());
     command->add_option("--access-log", s.access_log, "A JSON object per request; - is standard output")
         ->type_name("FILE");
     command->add_flag("--allow-repository-changes", s.may_change_models,
