@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include <unistd.h>
@@ -37,6 +39,16 @@ std::string one_line(const std::string &text, std::size_t longest) {
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
             c = '?';
     return text.size() > longest ? line + "..." : line;
+}
+
+bool takes_colour(int file) {
+    const char *refused = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+    return isatty(file) != 0 && !(refused && *refused) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+std::string inked(const std::string &text, ink colour, int file) {
+    const char *code = colour == ink::strong ? "1" : colour == ink::good ? "32" : "31";
+    return takes_colour(file) ? std::string("\033[") + code + 'm' + text + "\033[0m" : text;
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -106,6 +118,8 @@ std::string table::text() const {
     for (const column &c : columns_)
         titles.push_back(c.title);
     append(titles);
+    result.pop_back(); // the end of the line stays plain
+    result = inked(result, ink::strong, STDOUT_FILENO) + '\n';
     for (const auto &row : rows_)
         append(row);
     return result;

@@ -23,12 +23,19 @@ std::string one_line(const std::string &text, std::size_t longest = 400);
 /// "32 KiB", "1.4 MiB"
 std::string bytes_text(std::size_t bytes);
 
+/// Whether what is written there may have colours: a terminal that has them, and https://no-color.org is not asked for.
+bool takes_colour(int file);
+
+enum class ink { strong, good, bad };
+/// The text in a colour where `file`, a descriptor like STDOUT_FILENO, takes one.
+std::string inked(const std::string &text, ink colour, int file);
+
 constexpr std::size_t widest_line = 110;
 
 /// The text in lines of at most `width` characters, which end between words; a longer word has a line of its own.
 std::vector<std::string> wrapped(const std::string &text, std::size_t width);
 
-/// Rows under headers; columns as wide as their widest cell, numbers to the right. Where a line would be wider than
+/// Rows under headers, for standard output; columns as wide as their widest cell, numbers to the right. Where a line would be wider than
 /// `widest_line`, a last column of text goes on below itself.
 class table {
 public:

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <iostream>
 #include <ostream>
+
+#include <unistd.h>
 
 #include "base/print.hpp"
 #include "octet/error.hpp"
@@ -16,6 +19,9 @@ const char *const clear_line = "\r\033[K";
 
 } // namespace
 
+/// Text that is no part of standard output, as a test's, stays plain.
+int report::terminal() const { return &out_ == &std::cout ? STDOUT_FILENO : -1; }
+
 report::row &report::row_of(const std::string &text) {
     const std::string name = tools::one_line(text);
     const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const row &r) { return r.name == name; });
@@ -25,13 +31,13 @@ report::row &report::row_of(const std::string &text) {
     return rows_.back();
 }
 
-void report::print(const char *outcome, const std::string &case_name, const std::string &how) {
+void report::print(const std::string &outcome, const std::string &case_name, const std::string &how) {
     if (progress_)
         *progress_ << clear_line << std::flush;
     if (object_)
         cases_.push_back({{"case", case_name}, {"outcome", outcome}, {"reason", how}});
     else
-        out_ << tools::one_line(std::string(outcome) + ' ' + case_name + ": " + how) << '\n';
+        out_ << outcome << ' ' << tools::one_line(case_name + ": " + how) << '\n';
 }
 
 bool report::wants(const std::string &op) {
@@ -54,7 +60,7 @@ void report::pass(const std::string &op, const std::string &case_name, const std
 
 void report::fail(const std::string &op, const std::string &case_name, const std::string &reason) {
     row_of(op).failed++;
-    print("FAIL", case_name, reason);
+    print(object_ ? "FAIL" : tools::inked("FAIL", tools::ink::bad, terminal()), case_name, reason);
 }
 
 void report::skip(const std::string &op, const std::string &case_name, const std::string &reason) {
@@ -122,7 +128,8 @@ void report::print_table(const std::string &row_title, const row &total) const {
     out_ << '\n';
     for (const std::string &n : notes_)
         out_ << tools::one_line(n) << '\n';
-    out_ << total.passed << " passed, " << total.failed << " failed";
+    const auto verdict = total.failed == 0 ? tools::ink::good : tools::ink::bad;
+    out_ << tools::inked(cell(total.passed) + " passed, " + cell(total.failed) + " failed", verdict, terminal());
     if (total.skipped > 0)
         out_ << ", " << total.skipped << " skipped";
     out_ << std::endl;

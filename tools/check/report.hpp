@@ -43,7 +43,8 @@ private:
         std::map<std::string, int> skip_reasons;
     };
     row &row_of(const std::string &text);
-    void print(const char *outcome, const std::string &case_name, const std::string &how);
+    int terminal() const;
+    void print(const std::string &outcome, const std::string &case_name, const std::string &how);
     void print_table(const std::string &row_title, const row &total) const;
     tools::json to_json(const row &total) const;
 

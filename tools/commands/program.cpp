@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <new>
+#include <unistd.h>
 
 #include "base/files.hpp"
 #include "base/options.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr int exit_of_bad_request = 2;
 
 int complain(const std::string &sentence) {
-    std::cerr << "octet: " << one_line(sentence, 10'000) << '\n';
+    std::cerr << inked("octet:", ink::bad, STDERR_FILENO) << ' ' << one_line(sentence, 10'000) << '\n';
     return exit_of_bad_request;
 }
 

@@ -1,11 +1,49 @@
 // The `octet` command as a user meets it: what each wrong request is answered with (exit code 2 and one line
 // on stderr), and that results which cannot be written are a failure, found before the work.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/print.hpp"
 #include "support/paths.hpp"
 #include "tools/tests/command/fixture.hpp"
 
 namespace octet::tests {
 namespace {
+
+/// A terminal for as long as it lives, of which `file` is the side that programs write to.
+struct terminal {
+    terminal() : master(posix_openpt(O_RDWR | O_NOCTTY)) {
+        grantpt(master);
+        unlockpt(master);
+        file = ::open(ptsname(master), O_RDWR | O_NOCTTY);
+    }
+    ~terminal() {
+        ::close(file);
+        ::close(master);
+    }
+    int master, file = -1;
+};
+
+// ---- Colours
+
+TEST(Colours, AreForTerminalsThatHaveThem) {
+    const terminal t;
+    ASSERT_GE(t.file, 0);
+    const auto shown = [&](const char *no_color, const char *term, int file) {
+        no_color ? setenv("NO_COLOR", no_color, 1) : unsetenv("NO_COLOR");
+        setenv("TERM", term, 1);
+        return tools::inked("x", tools::ink::bad, file);
+    };
+    EXPECT_EQ(shown(nullptr, "xterm", t.file), "\033[31mx\033[0m");
+    EXPECT_EQ(shown("", "xterm", t.file), "\033[31mx\033[0m");
+    EXPECT_EQ(shown("1", "xterm", t.file), "x");
+    EXPECT_EQ(shown(nullptr, "dumb", t.file), "x");
+    EXPECT_EQ(shown(nullptr, "xterm", ::open("/dev/null", O_WRONLY | O_CLOEXEC)), "x");
+    EXPECT_EQ(shown(nullptr, "xterm", -1), "x");
+}
 
 // ---- Requests
 
@@ -37,6 +75,9 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
          "match-network, compare-profiles, verify, preload, onnxruntime or completion) is required "
          "(see "
          "octet --help)"},
+        {{"serve", "--cors-origin", "https://a.example/page"},
+         "--cors-origin: 'https://a.example/page' given, allowed: * and origins like https://example.org:8443 "
+         "(see octet serve --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
         {{"bnech"}, "unknown command or option: bnech; did you mean bench? (see octet --help)"},
         {{"run", "M", "--thread", "2"},
