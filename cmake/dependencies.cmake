@@ -27,7 +27,7 @@ else()
 endif()
 find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h DOC "Folder that contains xbyak/xbyak.h")
 mark_as_advanced(XBYAK_INCLUDE_DIR)
-if(NOT XBYAK_INCLUDE_DIR)
+if(OCTET_JIT AND NOT XBYAK_INCLUDE_DIR)
     message(FATAL_ERROR
         "Octet needs the header library Xbyak to generate its kernels and did not find xbyak/xbyak.h. Install it "
                         "(Debian: libxbyak-dev) or set XBYAK_INCLUDE_DIR.")

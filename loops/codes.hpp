@@ -12,6 +12,8 @@
 
 namespace octet::loops {
 
+#if defined(__x86_64__)
+
 #define OCTET_INLINE __attribute__((target("avx512f,avx512bw,avx512vnni"), always_inline)) static inline
 struct avx512_codes : avx512_floats {
     using avx512_floats::add;
@@ -141,6 +143,8 @@ struct avx_vnni_codes : avx2_narrow_codes {
     }
 };
 #undef OCTET_INLINE
+
+#endif
 
 /// One lane, for every CPU.
 struct single_codes : single_floats {

@@ -10,6 +10,7 @@ using narrow = single_codes;
 #undef OCTET_TARGET
 } // namespace without_vectors
 
+#if defined(__x86_64__)
 namespace with_avx2 {
 #define OCTET_TARGET __attribute__((target("avx2,fma")))
 using vec = avx2_codes;
@@ -33,10 +34,14 @@ using narrow = avx512_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx512_vnni
+#endif
 
 inline auto code_in_use() {
     return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
+#if defined(__x86_64__)
                                                       {cpu_isa::avx2, &with_avx2::code},
                                                       {cpu_isa::avx_vnni, &with_avx_vnni::code},
-                                                      {cpu_isa::avx512_vnni, &with_avx512_vnni::code}});
+                                                      {cpu_isa::avx512_vnni, &with_avx512_vnni::code}
+#endif
+    });
 }

@@ -10,6 +10,7 @@ using vec = single_floats;
 #undef OCTET_TARGET
 } // namespace without_vectors
 
+#if defined(__x86_64__)
 namespace with_avx2 {
 #define OCTET_TARGET __attribute__((target("avx2,fma")))
 using vec = avx2_floats;
@@ -23,9 +24,13 @@ using vec = avx512_floats;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx512
+#endif
 
 inline auto code_in_use() {
     return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
+#if defined(__x86_64__)
                                                       {cpu_isa::avx2, &with_avx2::code},
-                                                      {cpu_isa::avx512_core, &with_avx512::code}});
+                                                      {cpu_isa::avx512_core, &with_avx512::code}
+#endif
+    });
 }

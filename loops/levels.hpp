@@ -39,13 +39,21 @@ template <typename Code> Code fastest(std::initializer_list<form<Code>> forms) {
 template <auto Loop> struct compiled;
 template <typename Result, typename... Args, Result (*Loop)(Args...)> struct compiled<Loop> {
     static Result anywhere(Args... args) { return Loop(args...); }
+#if defined(__x86_64__)
     __attribute__((target("avx2,fma"))) static Result with_avx2(Args... args) { return Loop(args...); }
+#endif
 };
 
 /// The form of an OCTET_LOOP for the level in use.
 template <auto Loop> auto compiled_for_level() {
-    return fastest<decltype(&compiled<Loop>::anywhere)>(
-        {{cpu_isa::ref, compiled<Loop>::anywhere}, {cpu_isa::avx2, compiled<Loop>::with_avx2}});
+    return fastest<decltype(&compiled<Loop>::anywhere)>({
+        {cpu_isa::ref, compiled<Loop>::anywhere},
+#if defined(__x86_64__)
+        {
+            cpu_isa::avx2, compiled<Loop>::with_avx2
+        }
+#endif
+    });
 }
 
 } // namespace octet::loops

@@ -4,7 +4,8 @@
 // each by forms_of_floats.inl.
 
 // GCC 12 takes its own _mm512_undefined for a mistake (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
+#if !defined(__x86_64__)
+#elif defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -20,6 +21,8 @@
 #include "octet/types.hpp"
 
 namespace octet::loops {
+
+#if defined(__x86_64__)
 
 #define OCTET_INLINE __attribute__((target("avx512f"), always_inline)) static inline
 struct avx512_floats {
@@ -112,6 +115,8 @@ struct avx2_floats {
     OCTET_INLINE void store(float *y, reg v, mask m) { _mm256_maskstore_ps(y, m, v); }
 };
 #undef OCTET_INLINE
+
+#endif
 
 /// One lane, for every CPU.
 struct single_floats {

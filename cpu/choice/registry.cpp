@@ -106,6 +106,8 @@ family<reorder_problem> of_whole_bytes(const char *name, code kind) {
 
 // ---- the tables, best first
 
+#if OCTET_JIT
+
 families<convolution_problem> families_of(const convolution_problem &) {
     return {
         in_any_layout<convolution_problem, depthwise::plan>("jit:depthwise"),
@@ -189,6 +191,20 @@ families<rnn_problem> families_of(const rnn_problem &) {
 families<sum_problem> families_of(const sum_problem &) {
     return {in_one_order<sum_problem, stream::plan>("jit:stream"), reference<sum_problem>()};
 }
+
+#else
+
+/// Without generated code the definitions are all there is.
+template <typename Problem> families<Problem> families_of(const Problem &) { return {reference<Problem>()}; }
+families<dynamic_matmul_problem> families_of(const dynamic_matmul_problem &) {
+    return {{"groups", code::reference, groups::plan_packed}, reference<dynamic_matmul_problem>()};
+}
+families<packing_problem> families_of(const packing_problem &) {
+    return {{"pack", code::reference, groups::plan_packing}};
+}
+
+#endif
+
 /// Each part has an implementation of its own: a reorder's.
 template <bool may_be_reference> candidate plan_concat(const concat_problem &p, const machine &) {
     std::vector<candidate> parts;

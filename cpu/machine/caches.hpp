@@ -3,12 +3,11 @@
 // Tensors that leave the caches before anyone reads them again: what reads and writes so much stores past the
 // caches, which saves reading what it overwrites, where it writes whole cache lines.
 
-#include <immintrin.h>
-
 #include <cstddef>
 #include <cstdint>
 
 #include "common/layout/layout.hpp"
+#include "cpu/machine/processor.hpp"
 
 namespace octet::impl {
 
@@ -22,6 +21,6 @@ constexpr bool has_whole_lines(dim_t bytes) { return bytes % cache_line_bytes ==
 inline bool begins_line(const void *p) { return has_whole_lines(reinterpret_cast<std::intptr_t>(p)); }
 
 /// Stores past the caches are seen by other threads as others are: what a task ends with.
-inline void finish_stores() { _mm_sfence(); }
+inline void finish_stores() { order_stores(); }
 
 } // namespace octet::impl

@@ -4,7 +4,6 @@
 #include "cpu/machine/parallel.hpp"
 
 #include <pthread.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include "common/text.hpp"
 #include "cpu/machine/costs.hpp"
 #include "cpu/machine/divided_loop.hpp"
+#include "cpu/machine/processor.hpp"
 #include "cpu/machine/thread_count.hpp"
 #include "cpu/machine/workers.hpp"
 #include "octet/fork_guard.hpp"
@@ -81,10 +81,10 @@ std::int64_t measure_fork(int threads) {
     constexpr int warm_up = 200, samples = 101;
     std::array<std::int64_t, samples> cycles;
     for (int i = -warm_up; i < samples; i++) {
-        const std::uint64_t start = __rdtsc();
+        const std::uint64_t start = cycle_count();
         parallel_for(threads, 1, [](std::int64_t, std::int64_t) {});
         if (i >= 0)
-            cycles[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(__rdtsc() - start);
+            cycles[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(cycle_count() - start);
     }
     std::nth_element(cycles.begin(), cycles.begin() + samples / 2, cycles.end());
     return std::clamp<std::int64_t>(cycles[samples / 2], costs::least_fork, costs::most_fork);

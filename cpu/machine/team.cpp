@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/team.hpp"
 
-#include <immintrin.h>
 #include <sched.h>
-#include <x86intrin.h>
 
 #include "cpu/machine/costs.hpp"
+#include "cpu/machine/processor.hpp"
 
 namespace octet::impl {
 namespace {
@@ -15,22 +14,22 @@ namespace {
 /// The time since something happened.
 class patience {
 public:
-    void renew() { since_ = __rdtsc(); }
-    std::uint64_t cycles() const { return __rdtsc() - since_; }
+    void renew() { since_ = cycle_count(); }
+    std::uint64_t cycles() const { return cycle_count() - since_; }
     /// Waits a moment; false if it has been as many cycles as allowed.
     bool wait(std::uint64_t most_cycles) const {
         const std::uint64_t waited = cycles();
         if (waited > most_cycles)
             return false;
         if (waited < costs::spin_cycles)
-            _mm_pause();
+            pause();
         else
             sched_yield();
         return true;
     }
 
 private:
-    std::uint64_t since_ = __rdtsc();
+    std::uint64_t since_ = cycle_count();
 };
 
 /// Systems wake a thread where its waker runs, which is where the leader computes: there it would wait for its turn
@@ -50,7 +49,7 @@ void leave_cpu(int cpu) {
 void fetch_stack(const void *arg) {
     constexpr int lines = 12;
     for (int i = 0; i < lines; i++)
-        _mm_prefetch(static_cast<const char *>(arg) + i * 64, _MM_HINT_T0);
+        __builtin_prefetch(static_cast<const char *>(arg) + i * 64);
 }
 
 } // namespace

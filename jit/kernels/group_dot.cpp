@@ -81,12 +81,6 @@ private:
 
 } // namespace
 
-group_codes group_codes_of(instruction_set isa, int weight_bits) {
-    if (weight_bits == 4)
-        return group_codes::nibbles;
-    return isa.has_dot4() || !isa.has_vectors() ? group_codes::bytes : group_codes::words;
-}
-
 /// Accumulators, weights, a source and, without a dot-product instruction, a product. Few rows take more columns, whose
 /// weights come as more streams and whose sums wait less for each other.
 group_tile largest_group_tile(instruction_set isa, std::int64_t rows) {

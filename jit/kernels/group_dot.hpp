@@ -34,7 +34,11 @@ enum class group_codes {
     words, ///< words of the source, 0, 2, 1, 3 of each quad, weights of 8 bits: vpmaddwd
     nibbles, ///< signed bytes of the source, weights of 4 bits: vpdpbusd, or vpmaddubsw, whose sums can't saturate here
 };
-group_codes group_codes_of(instruction_set isa, int weight_bits);
+constexpr group_codes group_codes_of(instruction_set isa, int weight_bits) {
+    if (weight_bits == 4)
+        return group_codes::nibbles;
+    return isa.has_dot4() || !isa.has_vectors() ? group_codes::bytes : group_codes::words;
+}
 
 /// What a row has for a group.
 struct group_row {

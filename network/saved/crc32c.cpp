@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#if defined(__x86_64__)
 #include <nmmintrin.h>
+#endif
 
 #include "network/saved/format.hpp"
 
@@ -29,6 +31,8 @@ std::uint32_t portable(std::uint32_t sum, const std::uint8_t *bytes, std::size_t
         sum = (sum >> 8) ^ bytewise[(sum ^ bytes[i]) & 0xff];
     return sum;
 }
+
+#if defined(__x86_64__)
 
 constexpr std::size_t third = 4096;
 
@@ -85,12 +89,18 @@ __attribute__((target("sse4.2"))) std::uint32_t with_instruction(std::uint32_t s
     return sum;
 }
 
+auto fastest() { return __builtin_cpu_supports("sse4.2") ? with_instruction : portable; }
+
+#else
+
+auto fastest() { return portable; }
+
+#endif
+
 } // namespace
 
 std::uint32_t crc32c(const std::uint8_t *bytes, std::size_t size) {
-    const std::uint32_t start = 0xffffffff;
-    return ~(__builtin_cpu_supports("sse4.2") ? with_instruction(start, bytes, size)
-                                              : portable(start, bytes, size));
+    return ~fastest()(0xffffffff, bytes, size);
 }
 
 } // namespace octet::model
