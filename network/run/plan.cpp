@@ -364,8 +364,7 @@ void save_plan(const byte_sink &put, const plan &p, const graph &source, const n
         if (reads[t] == 0 && !p.buffers[t]) // what passes have folded away
             constant.is_constant = false, constant.data = {};
     }
-    write_plan(put, {saved, source, options.rule, options.profile, options.rows_alike, options.nbits, p.isa,
-                     p.weights, is_only_packed});
+    write_plan(put, {saved, source, options, p.isa, p.weights, is_only_packed});
 }
 
 } // namespace octet::model

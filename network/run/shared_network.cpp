@@ -42,7 +42,22 @@ void check_blocks(const network_options &options) {
         refuse("qdq_nbits_block is " + std::to_string(block) + ", allowed: 0, -1, 16, 32, 64, 128, 256");
 }
 
-/// A saved plan has its rule, its profile and its order of sums.
+std::string text_of(const std::string &name) { return name.empty() ? "none" : name; }
+std::string text_of(requantization_rule rule) { return to_string(rule); }
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+
+/// Takes an option as the plan was saved. Who asks for another value than the usual one must mean the same.
+template <typename T>
+void take_saved(const char *name, T network_options::*option, network_options &options,
+                const network_options &saved) {
+    static const network_options usual;
+    if (options.*option != usual.*option && options.*option != saved.*option)
+        refuse_as_unimplemented(std::string(name) + " " + text_of(options.*option) +
+                                ": the plan was saved with " + text_of(saved.*option));
+    options.*option = saved.*option;
+}
+
+/// A saved plan has the options that decide its bytes.
 network_options options_for(const graph &g, network_options options) {
     if (!options.profile.empty() && options.rule != requantization_rule::automatic)
         refuse("profile " + options.profile + " and rule " + to_string(options.rule) +
@@ -52,22 +67,19 @@ network_options options_for(const graph &g, network_options options) {
     check_blocks(options);
     if (!g.saved)
         return options;
-    if (!options.profile.empty() && options.profile != g.saved->profile)
-        refuse_as_unimplemented("profile " + options.profile + ": the plan was saved " +
-                                (g.saved->profile.empty() ? "without one" : "with " + g.saved->profile));
-    options.profile = g.saved->profile;
-    if (options.rule != requantization_rule::automatic && options.rule != g.saved->rule)
-        refuse_as_unimplemented(std::string("rule ") + to_string(options.rule) +
-                                ": the plan was saved with rule " + to_string(g.saved->rule));
-    options.rule = g.saved->rule;
-    if (options.rows_alike && !g.saved->rows_alike && has_single_rows(g))
+    const network_options &saved = g.saved->options;
+    take_saved("profile", &network_options::profile, options, saved);
+    take_saved("rule", &network_options::rule, options, saved);
+    take_saved("nbits", &network_options::nbits, options, saved);
+    take_saved("qdq_is_int8_allowed", &network_options::qdq_is_int8_allowed, options, saved);
+    take_saved("qdq_nbits_level", &network_options::qdq_nbits_level, options, saved);
+    take_saved("qdq_nbits_block", &network_options::qdq_nbits_block, options, saved);
+    check_blocks(options); // a file may hold anything
+    if (options.rows_alike && !saved.rows_alike && has_single_rows(g))
         refuse_as_unimplemented(
             "rows_alike: the plan was saved without it, and has single rows whose sums depend on it; "
             "save the network again with it");
-    options.rows_alike = options.rows_alike || g.saved->rows_alike;
-    if (options.nbits == "ordered" && g.saved->nbits != options.nbits)
-        refuse_as_unimplemented("nbits ordered: the plan was saved with nbits " + quoted(g.saved->nbits));
-    options.nbits = g.saved->nbits;
+    options.rows_alike = options.rows_alike || saved.rows_alike;
     return options;
 }
 

@@ -32,7 +32,7 @@ std::string why_not_batched(const graph &network, const std::string &profile) {
         if (t.is_variable && !t.is_constant)
             return "it has a state, tensor '" + t.name + "'";
     const std::vector<element_groups> groups = // of tensors whose sizes are all known
-        broken_groups_of(g, network.saved ? network.saved->profile : profile);
+        broken_groups_of(g, network.saved ? network.saved->options.profile : profile);
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         const auto is_computed = [&](tensor_id t) { return t && depends[t.index()]; };

@@ -8,15 +8,13 @@
 #include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "network/lower/packed_weights.hpp"
+#include "octet/network.hpp"
 
 namespace octet::model {
 
 /// The content of a saved plan besides its graph; `graph::saved` of one that was read.
 struct saved_plan {
-    requantization_rule rule = requantization_rule::automatic;
-    std::string profile;     ///< empty: none
-    bool rows_alike = false; ///< `network_options::rows_alike`
-    std::string nbits;       ///< `network_options::nbits`
+    network_options options; ///< those that decide its bytes; others are as by default
     std::vector<saved_constant> weights;
     graph source;       ///< the network before the passes; what is only packed is zeros in it, too
     shared_bytes zeros; ///< all of them, in both graphs
@@ -26,10 +24,7 @@ struct saved_plan {
 struct plan_to_save {
     const graph &g;
     const graph &source; ///< of the same sizes before all passes; `g` has the bytes of its constants
-    requantization_rule rule;
-    std::string profile;
-    bool rows_alike;
-    std::string nbits;
+    const network_options &options;
     cpu_isa isa; ///< that its primitives were made for
     const std::vector<std::shared_ptr<const packed_constant>> &weights;
     std::vector<bool> is_only_packed; ///< per tensor: nobody needs its elements in the plain order

@@ -36,12 +36,14 @@ public:
         has_narrow_attributes_ = spoken && spoken->has_narrow_attributes;
         graph g = read_graph(*plan_, "");
         auto saved = std::make_shared<saved_plan>();
-        saved->rule = rule();
-        if (plan_->profile())
-            saved->profile = plan_->profile()->str();
-        saved->rows_alike = plan_->rows_alike();
+        saved->options.rule = rule();
+        saved->options.profile = text(plan_->profile());
+        saved->options.rows_alike = plan_->rows_alike();
         if (plan_->nbits())
-            saved->nbits = plan_->nbits()->str();
+            saved->options.nbits = text(plan_->nbits());
+        saved->options.qdq_is_int8_allowed = plan_->qdq_is_int8_allowed();
+        saved->options.qdq_nbits_level = plan_->qdq_nbits_level();
+        saved->options.qdq_nbits_block = plan_->qdq_nbits_block();
         saved->zeros = give_zeros(g);
         for (std::size_t i = 0; i < length(plan_->packed()); i++)
             saved->weights.push_back(

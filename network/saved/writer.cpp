@@ -56,10 +56,13 @@ private:
         plan_.version = version();
         plan_.numerics = numerics_version();
         plan_.isa = to_string(from_.isa);
-        plan_.rule = static_cast<int>(from_.rule);
-        plan_.profile = from_.profile;
-        plan_.rows_alike = from_.rows_alike;
-        plan_.nbits = from_.nbits;
+        plan_.rule = static_cast<int>(from_.options.rule);
+        plan_.profile = from_.options.profile;
+        plan_.rows_alike = from_.options.rows_alike;
+        plan_.nbits = from_.options.nbits;
+        plan_.qdq_is_int8_allowed = from_.options.qdq_is_int8_allowed;
+        plan_.qdq_nbits_level = from_.options.qdq_nbits_level;
+        plan_.qdq_nbits_block = from_.options.qdq_nbits_block;
         plan_.framework = g.framework;
         plan_.opset = g.opset;
         plan_.inputs = g.inputs;
