@@ -113,15 +113,15 @@ std::string name_of(type t) {
     }
 }
 
-std::vector<algorithm> algorithms(algorithm first, algorithm last) {
+std::vector<algorithm> algorithms(const std::string &family) {
     std::vector<algorithm> all;
-    for (int i = static_cast<int>(first); i <= static_cast<int>(last); i++)
-        all.push_back(static_cast<algorithm>(i));
+    for (int i = 0; std::string("unknown") != to_string(static_cast<algorithm>(i)); i++)
+        if (const auto alg = static_cast<algorithm>(i); std::string(to_string(alg)).rfind(family, 0) == 0)
+            all.push_back(alg);
     return all;
 }
-const std::vector<algorithm> eltwise_algorithms =
-    algorithms(algorithm::eltwise_relu, algorithm::eltwise_ort_swish);
-const std::vector<algorithm> binary_algorithms = algorithms(algorithm::binary_add, algorithm::binary_ne);
+const std::vector<algorithm> eltwise_algorithms = algorithms("eltwise_"),
+                             binary_algorithms = algorithms("binary_");
 
 struct convolution_shape {
     const char *name;

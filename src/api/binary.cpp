@@ -218,7 +218,7 @@ constexpr auto parameters = [](auto &d, const auto &visit) { visit("algorithm", 
 primitive_desc_ptr make(const binary::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
-        require_algorithm(operation, d.alg, algorithm::binary_add, algorithm::binary_ne, "binary_*");
+        require_algorithm(operation, d.alg, "binary_");
         binary_problem p = shapes_of(d);
         attribute_support support{operation};
         support.accumulates = false;

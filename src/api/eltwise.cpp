@@ -173,8 +173,7 @@ primitive_desc_ptr make(const eltwise_forward::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
         require_forward(operation, d.prop);
-        require_algorithm(operation, d.alg, algorithm::eltwise_relu, algorithm::eltwise_ort_swish,
-                          "eltwise_*");
+        require_algorithm(operation, d.alg, "eltwise_");
         eltwise_problem p;
         p.alg = d.alg;
         p.alpha = d.alpha;

@@ -60,6 +60,11 @@ void require_algorithm(const char *operation, algorithm given, algorithm first, 
         throw_invalid(operation, ": algorithm is ", name_or_number(given), ", allowed: ", allowed);
 }
 
+void require_algorithm(const char *operation, algorithm given, const char *family) {
+    if (!is_of_family(given, family))
+        throw_invalid(operation, ": algorithm is ", name_or_number(given), ", allowed: ", family, "*");
+}
+
 void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims,
                     int max_ndims) {
     check_descriptor(operation, name, md);

@@ -41,6 +41,8 @@ void require_forward(const char *operation, prop_kind prop);
 /// Throws `invalid_arguments` unless the algorithm lies in the range; `allowed` names the range in the message.
 void require_algorithm(const char *operation, algorithm given, algorithm first, algorithm last,
                        const char *allowed);
+/// The same for all algorithms whose names begin with `family`.
+void require_algorithm(const char *operation, algorithm given, const char *family);
 /// Throws `invalid_arguments` for a missing or impossible tensor, or one of another rank.
 void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims,
                     int max_ndims);

@@ -128,14 +128,14 @@ struct post_op_check {
             throw_invalid("append_sum: scale is ", op.scale, ", allowed: finite");
     }
     void operator()(const post_op::eltwise &op) const {
-        if (op.algorithm < algorithm::eltwise_relu || op.algorithm > algorithm::eltwise_ort_swish)
+        if (!impl::is_of_family(op.algorithm, "eltwise_"))
             throw_invalid("append_eltwise: algorithm is ", impl::name_or_number(op.algorithm),
                           ", allowed: eltwise_*");
         if (!std::isfinite(op.scale))
             throw_invalid("append_eltwise: scale is ", op.scale, ", allowed: finite");
     }
     void operator()(const post_op::binary &op) const {
-        if (op.algorithm < algorithm::binary_add || op.algorithm > algorithm::binary_ne)
+        if (!impl::is_of_family(op.algorithm, "binary_"))
             throw_invalid("append_binary: algorithm is ", impl::name_or_number(op.algorithm),
                           ", allowed: binary_*");
         impl::check_description("append_binary", "src1", op.src1.data);

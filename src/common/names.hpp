@@ -27,6 +27,11 @@ template <typename Enum> std::string name_or_number(Enum value) {
     return name == "unknown" ? text(static_cast<int>(value), " (not an enumerator)") : name;
 }
 
+/// True for an algorithm of the family whose names begin so: "eltwise_", "binary_".
+inline bool is_of_family(algorithm alg, const std::string &family) {
+    return std::string(to_string(alg)).rfind(family, 0) == 0;
+}
+
 /// False for undef and for a number that names no type.
 inline bool is_data_type(data_type type) {
     return type != data_type::undef && std::string("unknown") != to_string(type);

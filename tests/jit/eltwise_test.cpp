@@ -20,6 +20,7 @@
 #include "common/eltwise_math.hpp"
 #include "jit/base/dry_run.hpp"
 #include "jit/base/key.hpp"
+#include "support/algorithms.hpp"
 #include "support/levels.hpp"
 
 using namespace octet;
@@ -109,11 +110,10 @@ const eltwise_case cases[] = {
 };
 
 TEST(EltwiseJitCases, CoverEveryAlgorithm) {
-    for (int a = static_cast<int>(algorithm::eltwise_relu);
-         a <= static_cast<int>(algorithm::eltwise_ort_swish); a++)
+    for (const algorithm alg : octet::test::algorithms_of("eltwise_"))
         EXPECT_TRUE(std::any_of(std::begin(cases), std::end(cases), [&](const eltwise_case &c) {
-            return static_cast<int>(c.alg) == a;
-        })) << a;
+            return c.alg == alg;
+        })) << to_string(alg);
 }
 
 /// Vector registers that f takes besides x.

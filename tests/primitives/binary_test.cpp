@@ -1,5 +1,6 @@
 // Element-wise operations of two tensors, broadcast both ways, in floats and in TFLite's integers.
 // SPDX-License-Identifier: Apache-2.0
+#include "support/algorithms.hpp"
 #include "support/naive.hpp"
 
 namespace octet::test {
@@ -61,8 +62,7 @@ TEST(binary, equals_the_formula_on_random_problems) {
     constexpr data_type types[] = {data_type::s8, data_type::u8, data_type::s32, data_type::f32};
     for (int i = 0; i < 400 && !testing::Test::HasFailure(); i++) {
         const binary_case c = random_case(in);
-        const auto alg = static_cast<algorithm>(
-            in.between(static_cast<int>(algorithm::binary_add), static_cast<int>(algorithm::binary_ne)));
+        const auto alg = random_algorithm(in, "binary_");
         const memory::desc a_md = any_layout(in, c.src0, types[in.between(0, 3)]),
                            b_md = any_layout(in, c.src1, types[in.between(0, 3)]);
         const memory::desc dst_md = any_layout(in, c.dst, types[in.between(0, 3)]);

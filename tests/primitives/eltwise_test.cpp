@@ -2,6 +2,7 @@
 // becomes of codes around them, and the fixed-point functions of TFLite.
 // SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
+#include "support/algorithms.hpp"
 
 namespace octet::test {
 namespace {
@@ -60,8 +61,7 @@ TEST(eltwise, of_any_type_is_the_post_op_of_a_reorder) {
     inputs in(171);
     constexpr data_type types[] = {data_type::s8, data_type::u8, data_type::s32, data_type::f32};
     for (int i = 0; i < 300 && !testing::Test::HasFailure(); i++) {
-        const auto alg = static_cast<algorithm>(in.between(static_cast<int>(algorithm::eltwise_relu),
-                                                           static_cast<int>(algorithm::eltwise_ort_swish)));
+        const auto alg = random_algorithm(in, "eltwise_");
         const dims sizes = random_dims(in);
         const memory src = random_memory(in, any_layout(in, sizes, types[in.between(0, 3)]));
         const memory::desc dst_md(sizes, types[in.between(0, 3)], dims{});

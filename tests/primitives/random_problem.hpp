@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "octet/octet.hpp"
+#include "support/algorithms.hpp"
 
 namespace octet::test {
 
@@ -279,8 +280,7 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
     const data_type type = r.pick({data_type::f32, data_type::s8, data_type::u8, data_type::s32});
     const memory::desc md(
         dims, type, shape == 2 && !(any_broadcast && r.chance(40)) ? t.dst.get_strides() : memory::dims{});
-    const auto alg = static_cast<algorithm>(
-        r.between(static_cast<dim_t>(algorithm::binary_add), static_cast<dim_t>(algorithm::binary_ne)));
+    const auto alg = random_algorithm(r, "binary_");
     const memory src1(md, e);
     r.fill(src1);
     a.args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = src1;
@@ -341,8 +341,7 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         break;
     case 1:
     case 2: {
-        const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
-                                                          static_cast<dim_t>(algorithm::eltwise_ort_swish)));
+        const auto alg = random_algorithm(r, "eltwise_");
         const bool clips = alg == algorithm::eltwise_clip || alg == algorithm::eltwise_clip_v2;
         const bool is_extreme = r.chance(10);
         const float large = r.pick({1e10f, 3e9f, 40000.f, 3e38f, std::numeric_limits<float>::infinity()});

@@ -1,6 +1,7 @@
 // Element-wise primitives: random shapes, layouts and attributes.
 // SPDX-License-Identifier: Apache-2.0
 #include "primitives/comparison.hpp"
+#include "support/algorithms.hpp"
 
 namespace octet::test {
 namespace {
@@ -47,8 +48,7 @@ comparison random_function(random_source &r) {
     const memory::desc src(dims, from, strides);
     p.srcs = {{OCTET_ARG_SRC, src}};
     p.dst = memory::desc(dims, to, r.chance(80) ? strides : random_strides(r, dims));
-    const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
-                                                      static_cast<dim_t>(algorithm::eltwise_ort_swish)));
+    const auto alg = random_algorithm(r, "eltwise_");
     const bool clips = alg == algorithm::eltwise_clip || alg == algorithm::eltwise_clip_v2;
     const float alpha = clips ? -10.f : r.real(0.1f, 2.f),
                 beta = clips ? 90.f : r.pick({0.f, 1.f, 2.f, 0.5f});
@@ -222,8 +222,7 @@ comparison random_binary_problem(random_source &r) {
         std::swap(src0, src1);
     p.srcs = {{OCTET_ARG_SRC_0, src0}, {OCTET_ARG_SRC_1, src1}};
     p.dst = memory::desc(dims, type(), r.chance(90) ? strides : random_strides(r, dims));
-    auto alg = static_cast<algorithm>(
-        r.between(static_cast<dim_t>(algorithm::binary_add), static_cast<dim_t>(algorithm::binary_ne)));
+    auto alg = random_algorithm(r, "binary_");
     if (rule == rule_t::caffe2_2step || r.chance(50))
         alg = algorithm::binary_add;
     else if (r.chance(50) || rule == rule_t::tflite_2step || rule == rule_t::tflite_single_rounding)

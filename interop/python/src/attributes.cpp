@@ -338,17 +338,16 @@ attributes attributes_of(const py::dict &given, const channel_masks &masks, std:
 }
 
 algorithm algorithm_of(const std::string &family, const std::string &name, const std::string &who) {
-    constexpr int last = static_cast<int>(algorithm::reduction_norm_lp_power_p_sum);
     static const std::unordered_map<std::string, algorithm> all = [] {
         std::unordered_map<std::string, algorithm> found;
-        for (int i = 1; i <= last; i++)
+        for (int i = 1; std::string("unknown") != to_string(static_cast<algorithm>(i)); i++)
             found.emplace(to_string(static_cast<algorithm>(i)), static_cast<algorithm>(i));
         return found;
     }();
     if (const auto found = all.find(family + name); found != all.end())
         return found->second;
     std::string known;
-    for (int i = 1; i <= last; i++)
+    for (int i = 1; i <= static_cast<int>(all.size()); i++)
         if (const std::string candidate = to_string(static_cast<algorithm>(i));
             candidate.rfind(family, 0) == 0)
             known += (known.empty() ? "" : ", ") + candidate.substr(family.size());
