@@ -13,14 +13,13 @@
 #include "cpu/dot/drive.hpp"
 #include "cpu/group_products/drive.hpp"
 #include "cpu/group_products/quantize.hpp"
+#include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 
 namespace octet::impl::dynamic_columns {
 
 namespace {
-
-#define OCTET_FMA __attribute__((target("avx2,fma")))
 
 constexpr dim_t results_of_task = 16384; ///< at least
 
@@ -35,21 +34,11 @@ memory_desc matrix_of(const memory_desc &md) {
     return matrix;
 }
 
-memory_desc row_major(dim_t rows, dim_t columns, data_type type) {
-    memory_desc md;
-    md.ndims = 2;
-    md.dims[0] = rows;
-    md.dims[1] = columns;
-    md.data_type = type;
-    set_row_major(md);
-    return md;
-}
-
 matmul_problem static_product(const dynamic_matmul_problem &p) {
     matmul_problem s;
-    s.src = row_major(p.rows(), p.k(), p.source.code);
+    s.src = memory::desc({p.rows(), p.k()}, p.source.code, format_tag::ab).data;
     s.weights = matrix_of(p.weights);
-    s.dst = row_major(p.rows(), p.n(), data_type::s32);
+    s.dst = memory::desc({p.rows(), p.n()}, data_type::s32, format_tag::ab).data;
     s.out_stage.rule = unchanged(false);
     s.out_stage.dst = s.dst;
     return s;
@@ -86,7 +75,7 @@ struct columns {
 };
 
 template <combination order, bool has_bias>
-inline void combine_row(const columns &c, const std::int32_t *acc, const source_parameters &p, float *y) {
+OCTET_AVX2 void combine_row(const columns &c, const std::int32_t *acc, const source_parameters &p, float *y) {
     for (dim_t n = 0; n < c.n; n++) {
         const std::int32_t exact = c.sums ? acc[n] - p.zero_point * c.sums[n] : acc[n];
         y[n] = combine_sum<order>({static_cast<float>(exact), p.scale, c.scales[n]},
@@ -95,22 +84,12 @@ inline void combine_row(const columns &c, const std::int32_t *acc, const source_
 }
 
 using row_function = void (*)(const columns &, const std::int32_t *, const source_parameters &, float *);
-template <combination order>
-OCTET_FMA void combine_with_bias(const columns &c, const std::int32_t *acc, const source_parameters &p,
-                                 float *y) {
-    combine_row<order, true>(c, acc, p, y);
-}
-template <combination order>
-OCTET_FMA void combine_without_bias(const columns &c, const std::int32_t *acc, const source_parameters &p,
-                                    float *y) {
-    combine_row<order, false>(c, acc, p, y);
-}
 struct row_functions {
     combination order;
     row_function with_bias, without_bias;
 };
 template <combination order> constexpr row_functions functions_of() {
-    return {order, combine_with_bias<order>, combine_without_bias<order>};
+    return {order, combine_row<order, true>, combine_row<order, false>};
 }
 constexpr row_functions table[] = {
     functions_of<combination::dynamic_row>(),     functions_of<combination::xnnpack>(),

@@ -8,13 +8,13 @@
 
 #include <immintrin.h>
 
+#include "cpu/machine/avx2.hpp"
+
 namespace octet::impl {
 
 namespace {
 
-// Every level that a dot kernel exists for has AVX2, the compiler's default target may not.
-
-__attribute__((target("avx2"))) void copy_flipped(const std::uint8_t *from, dim_t count, std::uint8_t *to) {
+OCTET_AVX2 void copy_flipped(const std::uint8_t *from, dim_t count, std::uint8_t *to) {
     constexpr std::uint8_t flip = 0x80;
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     dim_t i = 0;
@@ -30,7 +30,7 @@ constexpr dim_t word_bytes = sizeof(std::int16_t), widening_step = 32;
 
 /// 32 codes as words in two vectors; split, of each quad the even ones come first.
 template <bool is_signed, bool splits>
-__attribute__((target("avx2"))) inline void widen(const std::uint8_t *from, std::uint8_t *to) {
+OCTET_AVX2 inline void widen(const std::uint8_t *from, std::uint8_t *to) {
     const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
     __m256i first, second;
     if (splits) {
@@ -52,12 +52,13 @@ __attribute__((target("avx2"))) inline void widen(const std::uint8_t *from, std:
 
 /// `count` codes as words; split ones fill whole quads, with zeros.
 template <bool is_signed, bool splits>
-__attribute__((target("avx2"))) void copy_words(const std::uint8_t *from, dim_t count, std::uint8_t *to) {
+OCTET_AVX2 void copy_words(const std::uint8_t *from, dim_t count, std::uint8_t *to) {
     dim_t i = 0;
     for (; i + widening_step <= count; i += widening_step)
         widen<is_signed, splits>(from + i, to + i * word_bytes);
     if (i == count)
         return;
+    // A whole vector would be read and written beyond the row.
     std::uint8_t codes[widening_step] = {}, words[widening_step * word_bytes];
     std::memcpy(codes, from + i, static_cast<std::size_t>(count - i));
     widen<is_signed, splits>(codes, words);
@@ -82,7 +83,7 @@ void copy_codes(const dot_geometry &g, const dot_plan &p, const std::uint8_t *fr
 /// Codes that are `g.src_channel_stride` apart.
 void gather_codes(const dot_geometry &g, const dot_plan &p, const std::uint8_t *from, dim_t count,
                   std::uint8_t *to) {
-    constexpr dim_t portion = 256; // whole quads
+    constexpr dim_t portion = 256; // whole quads, so that only the last portion is filled up with zeros
     std::uint8_t codes[portion];
     for (dim_t first = 0; first < count; first += portion) {
         const dim_t n = std::min(portion, count - first);
@@ -132,8 +133,7 @@ dim_t joined_row_bytes(const dot_geometry &g) {
 
 } // namespace
 
-__attribute__((target("avx2"))) std::int32_t sum_bytes(const std::uint8_t *from, dim_t count,
-                                                       bool is_signed) {
+OCTET_AVX2 std::int32_t sum_bytes(const std::uint8_t *from, dim_t count, bool is_signed) {
     // A signed byte with its sign bit flipped is an unsigned one, higher by 128.
     const std::uint8_t flip = is_signed ? 0x80 : 0;
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
@@ -201,9 +201,9 @@ void copy_line(const dot_geometry &g, const dot_plan &p, const copy_source &src,
 }
 
 /// Words of a line's positions, `words` of each, as the parts of a tap's rows (jit/kernels/dot_words.cpp):
-/// [part][row][words].
-__attribute__((target("avx2"))) void filter_line(const std::int16_t *__restrict from, dim_t rows, dim_t words,
-                                                 std::int16_t *__restrict to) {
+/// [part][row][words]. Words hold them, because a part is at most ten times a code and codes have nine bits.
+OCTET_AVX2 void filter_line(const std::int16_t *__restrict from, dim_t rows, dim_t words,
+                            std::int16_t *__restrict to) {
     const auto word = [](int value) { return static_cast<std::int16_t>(value); };
     const dim_t part = rows * words, step = jit::rows_together(jit::dot_products::winograd_f43) * words;
     for (dim_t r = 0; r < rows; r++, from += step, to += words)

@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include "cpu/machine/avx2.hpp"
+
 namespace octet::impl {
 
 namespace {
@@ -15,9 +17,6 @@ constexpr dim_t half_bytes = 32;
 struct pair_of_words {
     __m256i words[2];
 };
-
-// Every level that a dot kernel exists for has AVX2, the compiler's default target may not.
-#define OCTET_AVX2 __attribute__((target("avx2")))
 
 OCTET_AVX2 inline pair_of_words widen(const std::int8_t *from) {
     // Both bytes of a pair into the upper halves of the words of their column.

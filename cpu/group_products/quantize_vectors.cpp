@@ -7,12 +7,11 @@
 
 #include <immintrin.h>
 
+#include "cpu/machine/avx2.hpp"
+
 namespace octet::impl {
 
 namespace {
-
-// Asked at levels that have AVX2 alone; the compiler's default target may not.
-#define OCTET_AVX2 __attribute__((target("avx2,fma")))
 
 constexpr dim_t width = 8; ///< floats of a vector
 

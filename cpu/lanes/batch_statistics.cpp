@@ -9,6 +9,7 @@
 #include "common/lanes.hpp"
 #include "common/layout/layout.hpp"
 #include "common/text.hpp"
+#include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/drive.hpp"
@@ -16,9 +17,6 @@
 namespace octet::impl::lanes {
 
 namespace {
-
-// Asked at levels that have AVX2 and FMA alone; the compiler's default target may not.
-#define OCTET_FMA __attribute__((target("avx2,fma")))
 
 constexpr dim_t width = 8; ///< channels side by side, one vector
 
@@ -41,8 +39,8 @@ struct row {
 };
 
 /// Adds values, or squares of their distances from `means`.
-OCTET_FMA void add(channel_lanes &lanes, const row &r, dim_t channels, dim_t channel_stride,
-                   const float *means) {
+OCTET_AVX2 void add(channel_lanes &lanes, const row &r, dim_t channels, dim_t channel_stride,
+                    const float *means) {
     alignas(32) float gathered[width] = {};
     const __m256 centre = means ? _mm256_loadu_ps(means) : _mm256_setzero_ps();
     for (dim_t i = 0; i < r.count; i++) {

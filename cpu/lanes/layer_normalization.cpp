@@ -6,14 +6,12 @@
 
 #include "common/normalization.hpp"
 #include "common/text.hpp"
+#include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
 
 namespace octet::impl::lanes {
 
 namespace {
-
-// Asked at levels that have AVX2 and FMA alone; the compiler's default target may not.
-#define OCTET_FMA __attribute__((target("avx2,fma")))
 
 constexpr dim_t width = 8; ///< floats of a vector
 /// Rows whose ONNX Runtime moments are computed together: each addition to a sum waits for the one before.
@@ -23,7 +21,7 @@ float sum_of(f32_lanes lanes) {
     return reduce_lanes(lanes, [](float a, float b) { return a + b; });
 }
 
-OCTET_FMA float mean_of(const float *x, dim_t n) {
+OCTET_AVX2 float mean_of(const float *x, dim_t n) {
     __m256 low = _mm256_setzero_ps(), high = low;
     dim_t i = 0;
     for (; i + lane_count <= n; i += lane_count) {
@@ -38,7 +36,7 @@ OCTET_FMA float mean_of(const float *x, dim_t n) {
     return sum_of(lanes) / static_cast<float>(n);
 }
 
-OCTET_FMA float variance_of(const float *x, dim_t n, float mean) {
+OCTET_AVX2 float variance_of(const float *x, dim_t n, float mean) {
     const __m256 means = _mm256_set1_ps(mean);
     __m256 low = _mm256_setzero_ps(), high = low;
     dim_t i = 0;
@@ -59,8 +57,8 @@ OCTET_FMA float variance_of(const float *x, dim_t n, float mean) {
 }
 
 /// As `normalize` of common/normalization.hpp.
-OCTET_FMA void write(const float *x, dim_t n, float mean, float factor, const bound_operands &operands,
-                     float *y) {
+OCTET_AVX2 void write(const float *x, dim_t n, float mean, float factor, const bound_operands &operands,
+                      float *y) {
     const __m256 means = _mm256_set1_ps(mean), factors = _mm256_set1_ps(factor);
     const float *scales = operands.scales(), *shifts = operands.shifts();
     dim_t i = 0;
@@ -79,7 +77,7 @@ OCTET_FMA void write(const float *x, dim_t n, float mean, float factor, const bo
 }
 
 /// As `ort_moments` of common/normalization.hpp, of rows that have a vector.
-template <int rows> OCTET_FMA void ort_moments_of(const float *const *x, dim_t n, row_moments *moments) {
+template <int rows> OCTET_AVX2 void ort_moments_of(const float *const *x, dim_t n, row_moments *moments) {
     __m256d sums[rows];
     for (int r = 0; r < rows; r++)
         sums[r] = _mm256_setzero_pd();

@@ -27,14 +27,12 @@
 #include "common/element.hpp"
 #include "common/normalization.hpp"
 #include "common/text.hpp"
+#include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
 
 namespace octet::impl::lanes {
 
 namespace {
-
-// Asked at levels that have AVX2 alone; the compiler's default target may not.
-#define OCTET_AVX2 __attribute__((target("avx2")))
 
 constexpr dim_t width = 8; ///< floats of a vector
 /// Results per loop over neighbours: each has two vectors, whose additions wait for each other.

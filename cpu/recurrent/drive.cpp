@@ -23,15 +23,6 @@ namespace octet::impl::recurrent {
 
 namespace {
 
-memory_desc dense(data_type type, std::initializer_list<dim_t> dims) {
-    memory_desc md;
-    md.data_type = type;
-    for (const dim_t d : dims)
-        md.dims[md.ndims++] = d;
-    set_row_major(md);
-    return md;
-}
-
 memory_desc packed_form_of(const memory_desc &weights, dim_t gates_of_first) {
     memory_desc md = weights;
     if (!is_packed_recurrent(md) && md.ndims != 0)
@@ -58,8 +49,8 @@ matmul_problem product_of(const rnn_problem &p, const form &f, dim_t rows, const
                           int part) {
     matmul_problem m;
     m.weights = part_of_layer(packed, 0, 0, part).weights;
-    m.src = dense(p.src_layer.data_type, {1, rows, m.weights.dims[1]});
-    m.dst = dense(f.sum_type, {m.weights.dims[0], rows, m.weights.dims[2]});
+    m.src = memory::desc({1, rows, m.weights.dims[1]}, p.src_layer.data_type, format_tag::abc).data;
+    m.dst = memory::desc({m.weights.dims[0], rows, m.weights.dims[2]}, f.sum_type, format_tag::abc).data;
     m.out_stage.rule = unchanged(!p.is_int8());
     m.out_stage.dst = m.dst;
     return m;
@@ -69,7 +60,7 @@ eltwise_problem function_of(algorithm alg, float alpha, dim_t count) {
     eltwise_problem e;
     e.alg = alg;
     e.alpha = alpha;
-    e.src = e.dst = e.out_stage.dst = dense(data_type::f32, {count});
+    e.src = e.dst = e.out_stage.dst = memory::desc({count}, data_type::f32, format_tag::a).data;
     e.out_stage.rule = unchanged(true);
     return e;
 }

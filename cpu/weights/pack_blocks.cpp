@@ -17,15 +17,13 @@
 
 #include <immintrin.h>
 
+#include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/weights/pack_rows.hpp"
 
 namespace octet::impl {
 
 namespace {
-
-// Asked at levels that have AVX2 alone; the compiler's default target may not.
-#define OCTET_AVX2 __attribute__((target("avx2"), always_inline)) inline
 
 constexpr dim_t half_bytes = 16;
 constexpr dim_t pair_channels = 2 * packed_o_block;
@@ -37,9 +35,11 @@ constexpr dim_t bytes_transposed = 512;
 constexpr dim_t bytes_gathered = 1024;
 constexpr dim_t bytes_per_task = 65536;
 
-OCTET_AVX2 __m256i load(const void *from) { return _mm256_loadu_si256(static_cast<const __m256i *>(from)); }
+OCTET_AVX2_INLINE __m256i load(const void *from) {
+    return _mm256_loadu_si256(static_cast<const __m256i *>(from));
+}
 
-OCTET_AVX2 __m256i load_halves(const std::uint8_t *low, const std::uint8_t *high) {
+OCTET_AVX2_INLINE __m256i load_halves(const std::uint8_t *low, const std::uint8_t *high) {
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i *>(low)),
                   second = _mm_loadu_si128(reinterpret_cast<const __m128i *>(high));
     return _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
@@ -50,12 +50,12 @@ struct packed_pair {
     std::uint8_t *low, *high;
     std::int32_t *sums; ///< the sums of 32 channels
 
-    OCTET_AVX2 void store(dim_t offset, __m256i x) const {
+    OCTET_AVX2_INLINE void store(dim_t offset, __m256i x) const {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(low + offset), _mm256_castsi256_si128(x));
         _mm_storeu_si128(reinterpret_cast<__m128i *>(high + offset), _mm256_extracti128_si256(x, 1));
     }
     /// Words of sums for the four channels from `first` in both halves.
-    OCTET_AVX2 void add(dim_t first, __m256i words) const {
+    OCTET_AVX2_INLINE void add(dim_t first, __m256i words) const {
         std::int32_t *of_low = sums + first, *of_high = of_low + packed_o_block;
         const __m256i sum = _mm256_add_epi32(words, load_halves(reinterpret_cast<std::uint8_t *>(of_low),
                                                                 reinterpret_cast<std::uint8_t *>(of_high)));
@@ -64,9 +64,12 @@ struct packed_pair {
     }
 };
 
-/// 16-bit sums of neighbours among signed bytes.
-OCTET_AVX2 __m256i sums_of_two(__m256i bytes) { return _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes); }
-OCTET_AVX2 __m256i words_of(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
+/// 16-bit sums of neighbours among signed bytes. The ones are the unsigned operand; nothing saturates, because two
+/// bytes need nine bits.
+OCTET_AVX2_INLINE __m256i sums_of_two(__m256i bytes) {
+    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes);
+}
+OCTET_AVX2_INLINE __m256i words_of(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
 
 /// Channels of a pair in the source, or copied from there.
 struct channel_bytes {
@@ -76,8 +79,8 @@ struct channel_bytes {
 };
 
 /// `count` bytes of the reduction, read in whole halves; fewer rows are written than read where that is more.
-__attribute__((target("avx2"))) void transpose_words(const channel_bytes &src, dim_t count, std::uint8_t flip,
-                                                     const packed_pair &pair) {
+OCTET_AVX2 void transpose_words(const channel_bytes &src, dim_t count, std::uint8_t flip,
+                                const packed_pair &pair) {
     const packed_pair to = pair; // no store can change it
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     for (dim_t o = 0; o < packed_o_block; o += 4) {
@@ -99,6 +102,7 @@ __attribute__((target("avx2"))) void transpose_words(const channel_bytes &src, d
             for (dim_t r = 0; r < 4; r++)
                 if (first + r < last)
                     to.store((first + r) * packed_row_bytes + o * packed_i_block, rows[r]);
+            // A word holds the sum of eight bytes, so that all are widened at once.
             const __m256i sums01 = _mm256_add_epi16(sums_of_two(rows[0]), sums_of_two(rows[1])),
                           sums23 = _mm256_add_epi16(sums_of_two(rows[2]), sums_of_two(rows[3]));
             sums = _mm256_add_epi32(sums, words_of(_mm256_add_epi16(sums01, sums23)));
@@ -108,8 +112,8 @@ __attribute__((target("avx2"))) void transpose_words(const channel_bytes &src, d
 }
 
 /// `count` packed rows, each of four rows of 32 channels at these bytes from `base`.
-__attribute__((target("avx2"))) void interleave(const std::uint8_t *base, const dim_t *rows, dim_t count,
-                                                std::uint8_t flip, const packed_pair &pair) {
+OCTET_AVX2 void interleave(const std::uint8_t *base, const dim_t *rows, dim_t count, std::uint8_t flip,
+                           const packed_pair &pair) {
     const packed_pair to = pair; // no store can change it
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     __m256i sums[] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
@@ -135,7 +139,7 @@ __attribute__((target("avx2"))) void interleave(const std::uint8_t *base, const 
 
 /// 16 bytes of each channel become 16 rows of 32 channels. Four shuffles, each of vectors that are 8 apart, exchange
 /// the two halves of an index (vector, byte).
-__attribute__((target("avx2"))) void transpose_bytes(const channel_bytes &src, std::uint8_t *rows) {
+OCTET_AVX2 void transpose_bytes(const channel_bytes &src, std::uint8_t *rows) {
     __m256i x[16], y[16];
 #pragma GCC unroll 16
     for (dim_t o = 0; o < 16; o++)
@@ -344,7 +348,7 @@ private:
     }
 
     channel_bytes padded_copy(const block_pair &at, const channel_bytes &from, dim_t count) {
-        std::fill(scratch_.begin(), scratch_.end(), flip_);
+        std::fill(scratch_.begin(), scratch_.end(), flip_); // so that flipped padding is 0 and adds nothing
         for (int half = 0; half < 2; half++)
             for (dim_t o = 0; o < channels(at, half); o++)
                 std::memcpy(scratch_.data() + (half * packed_o_block + o) * line_bytes,
@@ -378,6 +382,7 @@ private:
                             plan_.order, flip_, to, tap_sums_of(at.pair, half * packed_o_block + o));
             }
             const packed_pair rows = packed(at, 0, step.first);
+            // What was gathered has been flipped and summed up, so that neither is done here.
             transpose_to_rows(scratch_.data(), stride, words, plan_.words.data(), 0,
                               half ? rows.high : rows.low, nullptr);
         }
@@ -409,7 +414,7 @@ private:
                        step.padded() / packed_i_block, flip_, packed(at, tap, step.first));
     }
 
-    /// The last 16 bytes may overlap those before.
+    /// The last 16 bytes may overlap those before, so that none beyond the span is read.
     void transpose_span(const channel_bytes &from, const reduction_plan::step &step) {
         for (dim_t byte = 0; byte < step.span_bytes; byte += half_bytes) {
             const dim_t first = std::min(byte, step.span_bytes - half_bytes);
