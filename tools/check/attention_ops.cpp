@@ -77,7 +77,6 @@ public:
         : form_(form), inputs_(c["inputs"]), outputs_(c["outputs"]), blob_(blob) {
         case_.op = form.op;
         case_.name = c["name"].text();
-        case_.expected.resize(1);
         case_.graph.framework = "onnx";
         const json_value params = c["params"];
         if (params.has("opset"))
@@ -85,40 +84,27 @@ public:
         model::node node{form.name, {}, {}, attributes_of(params)};
         for (const char *name : form.inputs)
             node.inputs.push_back(add_input(name));
-        while (!node.inputs.empty() && node.inputs.back() < 0)
-            node.inputs.pop_back();
         std::size_t last = form.outputs.size();
         while (last > 0 && !outputs_.has(form.outputs[last - 1]))
             last--;
         for (std::size_t i = 0; i < last; i++)
             node.outputs.push_back(add_output(form.outputs[i]));
-        case_.graph.nodes.push_back(std::move(node));
+        case_.add_node(std::move(node));
     }
 
     /// Valid as long as this object.
     const operator_case &get() const { return case_; }
 
 private:
-    int add(model::tensor t) {
-        case_.graph.tensors.push_back(std::move(t));
-        return static_cast<int>(case_.graph.tensors.size() - 1);
-    }
-
     int add_input(const std::string &name) {
         if (!inputs_.has(name.c_str()))
             return -1;
         const json_value record = inputs_[name.c_str()];
         tensor_record t = read_wide_tensor(record, blob_, copies_);
         t.name = name;
-        const bool is_constant = is_among(form_.sizes, name);
-        model::tensor made = as_model_tensor(t, is_constant);
         const std::string type = record["dtype"].text();
-        made.foreign_type = type == "s64" ? "INT64" : type == "bool" ? "BOOL" : "";
-        const int index = add(std::move(made));
-        if (is_constant)
-            return index;
-        case_.graph.inputs.push_back(index);
-        case_.inputs.emplace_back(index, t.bytes);
+        const int index = case_.add_input(t, is_among(form_.sizes, name));
+        case_.graph.tensors.back().foreign_type = type == "s64" ? "INT64" : type == "bool" ? "BOOL" : "";
         return index;
     }
 
@@ -127,7 +113,7 @@ private:
         model::tensor made;
         made.name = name;
         made.foreign_type = "unknown"; // until shapes are inferred
-        const int index = add(std::move(made));
+        const int index = case_.add(std::move(made));
         if (!outputs_.has(name.c_str()))
             return index;
         tensor_record t = read_tensor(outputs_[name.c_str()], blob_);
@@ -148,29 +134,21 @@ private:
 
 void replay_attention_operators(const vector_file &file, const options &opt, report &results) {
     const std::vector<std::uint8_t> blob = file.read_blob();
-    for (const json_value &c : file.root()["cases"].items()) {
-        const std::string op = c["op"].text(), name = c["name"].text();
-        if (!results.wants(op))
-            continue;
-        results.begin(name);
+    for_cases(file, results, [&](const json_value &c, const std::string &op, const std::string &name) {
         const auto *form = std::find_if(std::begin(attention_forms), std::end(attention_forms),
                                         [&](const attention_form &f) { return op == f.op; });
-        if (form == std::end(attention_forms) || !is_supported("onnx", form->name)) {
-            results.skip(op, name, "Octet does not execute this operator");
-            continue;
-        }
+        if (form == std::end(attention_forms) || !is_supported("onnx", form->name))
+            return results.skip(op, name, "Octet does not execute this operator");
         const attention_case made(*form, c, blob);
         operator_case whole = made.get();
         try {
             model::infer_shapes(whole.graph);
         } catch (const error &e) {
-            if (e.status != status::unimplemented) {
-                results.fail(op, name, e.what());
-                continue;
-            }
+            if (e.status != status::unimplemented)
+                return results.fail(op, name, e.what());
         }
         replay(whole, opt, results);
-    }
+    });
 }
 
 } // namespace octet::vectors

@@ -97,12 +97,31 @@ struct operator_case {
         std::string profile; ///< empty: the framework's default
         std::vector<tensor_record> outputs;
     };
-    std::vector<expectation> expected;
+    std::vector<expectation> expected = std::vector<expectation>(1);
     bool any_nan_is_equal = false; ///< of floats, whose bits are equal else
     network_options how = {};      ///< but for the profile
     /// Not empty: the runtime computes the case wrongly, and Octet refuses it by a sentence with these words.
     std::string refusal = {};
+
+    int add(model::tensor t); ///< to the graph; returns its index
+    /// A recorded input, which is the network's unless it is a constant.
+    int add_input(const tensor_record &t, bool is_constant);
+    /// A recorded output, the network's next one, of the first expectation.
+    int add_output(const tensor_record &t);
+    /// A node, without the absent inputs behind the last one that is there.
+    void add_node(model::node n);
 };
+
+/// Calls body(case, operator, name) for the file's cases whose operator is asked for.
+template <typename Body> void for_cases(const vector_file &file, report &results, const Body &body) {
+    for (const json_value &c : file.root()["cases"].items()) {
+        const std::string op = c["op"].text(), name = c["name"].text();
+        if (!results.wants(op))
+            continue;
+        results.begin(name);
+        body(c, op, name);
+    }
+}
 
 /// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where
 /// Octet lacks the operator.

@@ -13,17 +13,15 @@ public:
         result_.op = c.contract();
         result_.name = c.name();
         result_.graph.framework = "onnx";
-        result_.expected.resize(1);
     }
 
     int input(const char *name) { return add_input(name, false); }
     int constant(const char *name) { return add_input(name, true); }
     /// A recorded output. ONNX's parameters are numbers, the file's have one dimension.
     int output(const char *name, bool is_number = false) {
-        const tensor_record t = case_.tensor("outputs", name);
-        result_.expected[0].outputs.push_back(t);
-        const int index = add(name, t.type, is_number ? memory::dims{} : t.dims);
-        result_.graph.outputs.push_back(index);
+        const int index = result_.add_output(case_.tensor("outputs", name));
+        if (is_number)
+            result_.graph.tensors.back().dims = {};
         return index;
     }
     /// A tensor between two nodes.
@@ -32,14 +30,11 @@ public:
         t.name = name;
         t.type = type;
         t.dims = dims;
-        result_.graph.tensors.push_back(std::move(t));
-        return static_cast<int>(result_.graph.tensors.size() - 1);
+        return result_.add(std::move(t));
     }
     void node(const char *op, std::vector<int> inputs, std::vector<int> outputs,
               std::map<std::string, model::attribute> attributes = {}) {
-        while (!inputs.empty() && inputs.back() < 0)
-            inputs.pop_back();
-        result_.graph.nodes.push_back({op, std::move(inputs), std::move(outputs), std::move(attributes)});
+        result_.add_node({op, std::move(inputs), std::move(outputs), std::move(attributes)});
     }
     const memory::dims &dims(int tensor) const {
         return result_.graph.tensors[static_cast<std::size_t>(tensor)].dims;
@@ -49,16 +44,7 @@ public:
 
 private:
     int add_input(const char *name, bool is_constant) {
-        if (!case_.has_input(name))
-            return -1;
-        const tensor_record t = case_.tensor("inputs", name);
-        result_.graph.tensors.push_back(as_model_tensor(t, is_constant));
-        const int index = static_cast<int>(result_.graph.tensors.size() - 1);
-        if (!is_constant) {
-            result_.graph.inputs.push_back(index);
-            result_.inputs.emplace_back(index, t.bytes);
-        }
-        return index;
+        return case_.has_input(name) ? result_.add_input(case_.tensor("inputs", name), is_constant) : -1;
     }
 
     const dynamic_case &case_;

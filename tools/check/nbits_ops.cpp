@@ -15,7 +15,6 @@ public:
         case_.op = c["op"].text();
         case_.name = c["name"].text();
         case_.any_nan_is_equal = true;
-        case_.expected.resize(1);
         case_.graph.framework = "onnx";
     }
 
@@ -31,7 +30,7 @@ public:
             if (params_.has(name))
                 n.attributes[name] = integer(name);
         case_.refusal = refusal();
-        add(std::move(n));
+        case_.add_node(std::move(n));
         return std::move(case_);
     }
 
@@ -43,16 +42,17 @@ public:
             case_.how.qdq_nbits_level = integer("session_accuracy_level");
         if (params_.has("session_block_size"))
             case_.how.qdq_nbits_block = integer("session_block_size");
-        const int w = add(of_type(input_tensor("w", true), type, matrix));
+        const int w = case_.add(of_type(constant("w"), type, matrix));
         const int scales = input("scales", true);
-        const int zeros = inputs_.has("zero_points") ? add(of_type(input_tensor("zero_points", true), type,
-                                                                   case_.graph.tensors[index(scales)].dims))
-                                                     : -1;
+        const int zeros =
+            inputs_.has("zero_points")
+                ? case_.add(of_type(constant("zero_points"), type, case_.graph.tensors[index(scales)].dims))
+                : -1;
         model::tensor weights;
         weights.name = "weights";
         weights.type = data_type::f32;
         weights.dims = matrix;
-        const int dequantized = add(std::move(weights));
+        const int dequantized = case_.add(std::move(weights));
         model::node dq{"DequantizeLinear", {w, scales, zeros}, {dequantized}, {}};
         dq.attributes["axis"] = std::int64_t{block == 0 ? 1 : 0};
         if (block != 0)
@@ -60,28 +60,28 @@ public:
         const std::string op = params_["node"].text();
         const int a = input("a", false);
         model::node product{op, {a, dequantized, input("bias", true)}, {output()}, {}};
-        add(std::move(dq));
-        add(std::move(product));
+        case_.add_node(std::move(dq));
+        case_.add_node(std::move(product));
         return std::move(case_);
     }
 
     operator_case gather() {
         const data_type type = type_of_codes(params_["data_type"]);
-        model::tensor data = input_tensor("data", true);
+        model::tensor data = constant("data");
         if (type != data_type::u8) // records of codes that share bytes have the bytes of the whole tensor
             data = of_type(std::move(data), type, {integer("rows"), integer("columns")});
-        const int table = add(std::move(data)), at = indices(), scales = input("scales", true);
+        const int table = case_.add(std::move(data)), at = indices(), scales = input("scales", true);
         model::node n{"GatherBlockQuantized", {table, at, scales}, {}, {}};
         if (inputs_.has("zero_points")) {
-            model::tensor zeros = input_tensor("zero_points", true);
+            model::tensor zeros = constant("zero_points");
             if (type != data_type::u8)
                 zeros = of_type(std::move(zeros), type, case_.graph.tensors[index(scales)].dims);
-            n.inputs.push_back(add(std::move(zeros)));
+            n.inputs.push_back(case_.add(std::move(zeros)));
         }
         n.outputs = {output()};
         for (const char *name : {"bits", "block_size", "gather_axis", "quantize_axis"})
             n.attributes[name] = integer(name);
-        add(std::move(n));
+        case_.add_node(std::move(n));
         return std::move(case_);
     }
 
@@ -109,37 +109,19 @@ private:
     std::int64_t integer(const char *name) const { return params_[name].as<std::int64_t>(); }
     bool flag(const char *name) const { return integer(name) != 0; }
 
-    int add(model::tensor t) {
-        case_.graph.tensors.push_back(std::move(t));
-        return static_cast<int>(case_.graph.tensors.size() - 1);
-    }
-    /// The last node gives the outputs.
-    void add(model::node n) {
-        while (n.inputs.back() < 0)
-            n.inputs.pop_back();
-        case_.graph.outputs = n.outputs;
-        case_.graph.nodes.push_back(std::move(n));
-    }
-
     static model::tensor of_type(model::tensor t, data_type type, const memory::dims &dims) {
         t.type = type;
         t.dims = dims;
         return t;
     }
-    model::tensor input_tensor(const char *name, bool is_constant) const {
+    tensor_record input_record(const char *name) const {
         tensor_record t = read_tensor(inputs_[name], blob_);
         t.name = name;
-        return as_model_tensor(t, is_constant);
+        return t;
     }
+    model::tensor constant(const char *name) const { return as_model_tensor(input_record(name), true); }
     int input(const char *name, bool is_constant) {
-        if (!inputs_.has(name))
-            return -1;
-        const int i = add(input_tensor(name, is_constant));
-        if (!is_constant) {
-            case_.graph.inputs.push_back(i);
-            case_.inputs.emplace_back(i, read_tensor(inputs_[name], blob_).bytes);
-        }
-        return i;
+        return inputs_.has(name) ? case_.add_input(input_record(name), is_constant) : -1;
     }
     /// Networks have s32 for s64.
     int indices() {
@@ -160,7 +142,7 @@ private:
             std::memcpy(&value, blob_.data() + offset + i, sizeof value);
             indices_.push_back(static_cast<std::int32_t>(value));
         }
-        const int i = add(std::move(t));
+        const int i = case_.add(std::move(t));
         case_.graph.inputs.push_back(i);
         case_.inputs.emplace_back(i, byte_view{reinterpret_cast<const std::uint8_t *>(indices_.data()),
                                                indices_.size() * sizeof(std::int32_t)});
@@ -169,8 +151,7 @@ private:
     int output() {
         tensor_record y = read_tensor(outputs_["y"], blob_);
         y.name = "y";
-        case_.expected[0].outputs.push_back(y);
-        return add(as_model_tensor(y, false));
+        return case_.add_output(y);
     }
 
     json_value params_, inputs_, outputs_;
@@ -183,19 +164,15 @@ private:
 
 void replay_nbits_operators(const vector_file &file, const options &opt, report &results) {
     const std::vector<std::uint8_t> blob = file.read_blob();
-    for (const json_value &c : file.root()["cases"].items()) {
-        const std::string op = c["op"].text(), name = c["name"].text();
-        if (!results.wants(op))
-            continue;
-        results.begin(name);
+    for_cases(file, results, [&](const json_value &c, const std::string &op, const std::string &) {
         if (replay_recurrent_case(c, blob, opt, results))
-            continue;
+            return;
         blocks_case builder(c, blob);
         replay(op == "MatMulNBits"            ? builder.matmul_nbits()
                : op == "GatherBlockQuantized" ? builder.gather()
                                               : builder.dequantized_matmul(),
                opt, results);
-    }
+    });
 }
 
 } // namespace octet::vectors

@@ -141,7 +141,6 @@ public:
         : form_(form), params_(c["params"]), tensors_(c["tensors"]), blob_(blob) {
         case_.op = form.op;
         case_.name = std::move(name);
-        case_.expected.resize(1);
     }
 
     operator_case build() {
@@ -151,24 +150,16 @@ public:
             node.inputs.push_back(add_input(name));
         if (form_.op == std::string("QLinearConcat"))
             add_concat_inputs(node.inputs);
-        while (!node.inputs.empty() && node.inputs.back() < 0)
-            node.inputs.pop_back();
         for (const char *name : form_.outputs)
-            node.outputs.push_back(add_output(name));
+            node.outputs.push_back(case_.add_output(tensor(name)));
         for (const char *name : form_.attributes)
             if (params_.has(name))
                 node.attributes[name] = read_attribute(params_[name]);
-        case_.graph.outputs = node.outputs;
-        case_.graph.nodes.push_back(std::move(node));
+        case_.add_node(std::move(node));
         return std::move(case_);
     }
 
 private:
-    int add(model::tensor t) {
-        case_.graph.tensors.push_back(std::move(t));
-        return static_cast<int>(case_.graph.tensors.size() - 1);
-    }
-
     tensor_record tensor(const std::string &name) const {
         tensor_record t = read_tensor(tensors_[name.c_str()], blob_);
         t.name = name;
@@ -176,21 +167,13 @@ private:
     }
 
     int add_input(const std::string &name) {
-        if (tensors_.has(name.c_str())) {
-            const tensor_record t = tensor(name);
-            const bool is_constant = contains(form_.weights, name);
-            const int index = add(as_model_tensor(t, is_constant));
-            if (is_constant)
-                return index;
-            case_.graph.inputs.push_back(index);
-            case_.inputs.emplace_back(index, t.bytes);
-            return index;
-        }
+        if (tensors_.has(name.c_str()))
+            return case_.add_input(tensor(name), contains(form_.weights, name));
         if (!params_.has(name.c_str()))
             return -1;
         const std::string owner = name.substr(0, name.find('_'));
         const data_type type = ends_with(name, "_scale") ? data_type::f32 : tensor(owner).type;
-        return add(constant_of(name, params_[name.c_str()], type));
+        return case_.add(constant_of(name, params_[name.c_str()], type));
     }
 
     /// x0, x1, … with their scales and zero points, which the file keeps in lists.
@@ -202,15 +185,9 @@ private:
         for (std::size_t i = 0; i < scales.size(); i++) {
             const std::string name = "x" + std::to_string(i);
             inputs.push_back(add_input(name));
-            inputs.push_back(add(constant_of(name + "_scale", scales[i], data_type::f32)));
-            inputs.push_back(add(constant_of(name + "_zero_point", zero_points[i], tensor(name).type)));
+            inputs.push_back(case_.add(constant_of(name + "_scale", scales[i], data_type::f32)));
+            inputs.push_back(case_.add(constant_of(name + "_zero_point", zero_points[i], tensor(name).type)));
         }
-    }
-
-    int add_output(const std::string &name) {
-        std::vector<tensor_record> &outputs = case_.expected[0].outputs;
-        outputs.push_back(tensor(name));
-        return add(as_model_tensor(outputs.back(), false));
     }
 
     const node_form &form_;

@@ -60,26 +60,18 @@ public:
         case_.op = form_.op;
         case_.name = case_json_["name"].text();
         case_.any_nan_is_equal = true;
-        case_.expected.resize(1);
         case_.graph.framework = "onnx";
         model::node node{form_.op, {}, {}, {}};
         for (const char *name : form_.inputs)
             node.inputs.push_back(add_input(name));
-        while (node.inputs.back() < 0)
-            node.inputs.pop_back();
         for (const char *name : form_.outputs)
             node.outputs.push_back(add_output(name));
         set_attributes(node);
-        case_.graph.nodes.push_back(std::move(node));
+        case_.add_node(std::move(node));
         return std::move(case_);
     }
 
 private:
-    int add(model::tensor t) {
-        case_.graph.tensors.push_back(std::move(t));
-        return static_cast<int>(case_.graph.tensors.size() - 1);
-    }
-
     bool is_constant(const std::string &name) const {
         for (const char *constant : form_.constants)
             if (name == constant)
@@ -93,12 +85,7 @@ private:
             return -1;
         tensor_record t = read_tensor(inputs[name.c_str()], blob_);
         t.name = name;
-        const int index = add(as_model_tensor(t, is_constant(name)));
-        if (!is_constant(name)) {
-            case_.graph.inputs.push_back(index);
-            case_.inputs.emplace_back(index, t.bytes);
-        }
-        return index;
+        return case_.add_input(t, is_constant(name));
     }
 
     /// An output that a case lacks is one without a name.
@@ -107,14 +94,11 @@ private:
         if (!outputs.has(name.c_str())) {
             model::tensor none;
             none.foreign_type = "unknown";
-            return add(std::move(none));
+            return case_.add(std::move(none));
         }
         tensor_record t = read_tensor(outputs[name.c_str()], blob_);
         t.name = name;
-        const int index = add(as_model_tensor(t, false));
-        case_.graph.outputs.push_back(index);
-        case_.expected[0].outputs.push_back(std::move(t));
-        return index;
+        return case_.add_output(t);
     }
 
     /// A list of directions, or their number.
@@ -161,16 +145,12 @@ bool replay_recurrent_case(const json_value &c, const std::vector<std::uint8_t> 
 
 void replay_recurrent(const vector_file &file, const options &opt, report &results) {
     const std::vector<std::uint8_t> blob = file.read_blob();
-    for (const json_value &c : file.root()["cases"].items()) {
-        const std::string op = c["op"].text(), name = c["name"].text();
-        if (!results.wants(op))
-            continue;
-        results.begin(name);
+    for_cases(file, results, [&](const json_value &c, const std::string &op, const std::string &name) {
         if (op == "onednn_rnn")
             replay_rnn_case(c, blob, opt, results);
         else if (!replay_onednn_case(c, blob, opt, results) && !replay_recurrent_case(c, blob, opt, results))
             results.skip(op, name, "Octet does not execute " + op);
-    }
+    });
 }
 
 } // namespace octet::vectors

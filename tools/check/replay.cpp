@@ -164,6 +164,32 @@ std::string difference_under(network &net, const operator_case &c, const operato
 
 } // namespace
 
+int operator_case::add(model::tensor t) {
+    graph.tensors.push_back(std::move(t));
+    return static_cast<int>(graph.tensors.size() - 1);
+}
+
+int operator_case::add_input(const tensor_record &t, bool is_constant) {
+    const int index = add(as_model_tensor(t, is_constant));
+    if (!is_constant) {
+        graph.inputs.push_back(index);
+        inputs.emplace_back(index, t.bytes);
+    }
+    return index;
+}
+
+int operator_case::add_output(const tensor_record &t) {
+    expected.at(0).outputs.push_back(t);
+    graph.outputs.push_back(add(as_model_tensor(t, false)));
+    return graph.outputs.back();
+}
+
+void operator_case::add_node(model::node n) {
+    while (!n.inputs.empty() && n.inputs.back() < 0)
+        n.inputs.pop_back();
+    graph.nodes.push_back(std::move(n));
+}
+
 void replay(const operator_case &c, const options &opt, report &results) {
     try {
         std::string implementations;

@@ -119,20 +119,10 @@ operator_case make_case(const operator_record &r, const std::string &name,
     operator_case c{r.op, name, {}, {}, std::move(expected)};
     c.graph.framework = "tflite";
     model::node node{r.op, {}, {}, read_attributes(r.params)};
-    const auto add = [&](const tensor_record &t, bool is_constant) {
-        c.graph.tensors.push_back(as_model_tensor(t, is_constant));
-        return static_cast<int>(c.graph.tensors.size() - 1);
-    };
-    for (std::size_t i = 0; i < r.inputs.size(); i++) {
-        const bool is_constant = is_constant_input(r.op, i);
-        node.inputs.push_back(add(r.inputs[i], is_constant));
-        if (is_constant)
-            continue;
-        c.graph.inputs.push_back(node.inputs.back());
-        c.inputs.emplace_back(node.inputs.back(), r.inputs[i].bytes);
-    }
+    for (std::size_t i = 0; i < r.inputs.size(); i++)
+        node.inputs.push_back(c.add_input(r.inputs[i], is_constant_input(r.op, i)));
     for (const tensor_record &output : c.expected.at(0).outputs)
-        node.outputs.push_back(add(output, false));
+        node.outputs.push_back(c.add(as_model_tensor(output, false)));
     c.graph.outputs = node.outputs;
     c.graph.nodes.push_back(std::move(node));
     return c;
@@ -160,13 +150,9 @@ void replay_case(const json_value &c, const operator_record &r, const std::strin
 
 void replay_tflite_operators(const vector_file &file, const options &opt, report &results) {
     const std::vector<std::uint8_t> blob = file.read_blob();
-    for (const json_value &c : file.root()["cases"].items()) {
-        const std::string name = c["name"].text();
-        if (!results.wants(c["op"].text()))
-            continue;
-        results.begin(name);
+    for_cases(file, results, [&](const json_value &c, const std::string &, const std::string &name) {
         replay_case(c, read_record(c, blob), name, opt, results);
-    }
+    });
 }
 
 } // namespace octet::vectors
