@@ -231,13 +231,20 @@ TYPED_TEST(QdqUnsigned, MatrixProductsThatStayReal) {
     m.output("y");
     EXPECT_EQ(operators(m), "MatMulIntegerToFloat");
     const bytes got = run(m);
-    float first;
-    std::memcpy(&first, got.data(), sizeof first);
-    std::int32_t acc = 0;
-    for (int k = 0; k < 8; k++)
-        acc +=
-            (static_cast<TypeParam>(k * 89 + k / 7) - 5) * weight_codes(40)[static_cast<std::size_t>(5 * k)];
-    EXPECT_EQ(first, static_cast<float>(acc) * (0.02f * 0.03f));
+    std::vector<float> expected;
+    for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 5; column++) {
+            std::int32_t acc = 0;
+            for (int k = 0; k < 8; k++) {
+                const int i = 8 * row + k;
+                acc += (static_cast<TypeParam>(i * 89 + i / 7) - 5) *
+                       weight_codes(40)[static_cast<std::size_t>(5 * k + column)];
+            }
+            expected.push_back(static_cast<float>(acc) * (0.02f * 0.03f));
+        }
+    std::vector<float> floats(got.size() / sizeof(float));
+    std::memcpy(floats.data(), got.data(), got.size());
+    EXPECT_EQ(floats, expected);
 }
 
 // ---- MatMul and Add: a Gemm, where ONNX Runtime makes one, and on floats unless C are s32 codes or become some.
