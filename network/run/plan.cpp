@@ -148,9 +148,8 @@ std::size_t bytes_to_pack(const graph &g, const packed_weights &packed) {
 }
 
 std::shared_ptr<const runtime> runtime_of(const graph &g, const std::string &profile) {
-    if (profile.empty())
-        return std::make_shared<runtime>();
-    check_profile(profile, g.framework);
+    if (!profile.empty())
+        check_profile(profile, g.framework);
     const auto find = dialect_of(g.framework).find_runtime;
     return find ? find(profile) : std::make_shared<runtime>();
 }

@@ -380,7 +380,7 @@ TEST(NetworkRefuses, ConvolutionsWithWrongTensors) {
                    "zero point of 1 with one scale per channel");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, {}, 2), "0 scales");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_FLOAT32),
-                   "input 0 ('t0') has floats, which TensorFlow Lite Micro does not quantize");
+                   "TensorFlow Lite Micro does not quantize within a product; no profile has one");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT4),
                    "input 0 ('t0') is s4, allowed: s8, u8");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT8, false),

@@ -20,6 +20,7 @@ struct runtime_row {
     unsigned without_delegate; ///< the same where the delegate fails
 };
 
+/// The first one is what networks get without a profile.
 constexpr runtime_row runtimes[] = {
     {"tflm-90b983c", "tflite",
      "TensorFlow Lite Micro, reference kernels: what networks get without a profile", micro, micro},
@@ -84,28 +85,24 @@ const contract_row *row_of(const runtime_row &r, const lowering &node) {
     return nullptr;
 }
 
-/// Whether networks of `framework` get a contract from a runtime under the condition of a row; the operator's
-/// own is one.
-bool has_contract(const runtime_row &r, const std::string &framework, const std::string &op,
-                  const named_condition &when) {
-    for (const contract_row &each : rows)
-        if (has_rows_of(each, op, r.has) && each.when.holds == when.holds)
-            return !each.unknown;
-    return r.framework == framework;
+/// Whether a node of `framework` has a contract in a runtime; the operator's own is one.
+bool has_contract(const runtime_row &r, std::string_view framework, const lowering &node) {
+    const contract_row *row = row_of(r, node);
+    return row ? !row->unknown : r.framework == framework;
 }
 
 [[noreturn]] void refuse_without_contract(const runtime_row &r, const contract_row &without,
-                                          const std::string &op) {
+                                          const lowering &node) {
     std::string others;
     for (const runtime_row &other : runtimes)
-        if (std::string_view(other.name) != r.name && has_contract(other, r.framework, op, without.when))
+        if (std::string_view(other.name) != r.name && has_contract(other, r.framework, node))
             others += (others.empty() ? "" : ", ") + std::string(other.name);
     const std::string condition = without.when.holds ? std::string(" (") + without.when.text + ")" : "",
                       way = others.empty() ? "; no profile has one"
                                            : "; profiles with one: " + others + "; " + r.name +
                                                  "+NAME takes it from one of them";
-    refuse_as_unimplemented(std::string("profile ") + r.name + " has no contract for " + op + condition +
-                            ": " + without.unknown + way);
+    refuse_as_unimplemented(std::string("profile ") + r.name + " has no contract for " + node.get_node().op +
+                            condition + ": " + without.unknown + way);
 }
 
 /// What it costs to make the name of a profile of what was given. Users leave parts of it out, so a letter that is
@@ -222,7 +219,7 @@ public:
     std::unique_ptr<step> lower(const lowering &node) const override {
         const auto [part, found] = chosen(node);
         if (found && found->unknown)
-            refuse_without_contract(*part, *found, node.get_node().op);
+            refuse_without_contract(*part, *found, node);
         if (!found || is_own(*part, *found))
             return runtime::lower(node);
         const contract_finder others = [r = part](const lowering &other) -> std::optional<contract> {
@@ -249,8 +246,6 @@ private:
     choice chosen(const lowering &node) const {
         choice without{};
         for (const runtime_row *part : parts_) {
-            if (part == parts_.back() && (part->has & ~defaults) == 0)
-                return {part, nullptr};
             const contract_row *row = row_of(*part, node);
             if (row && row->unknown)
                 without = {part, row};
@@ -268,7 +263,7 @@ private:
 void check_profile(const std::string &profile, std::string_view framework) { parts_of(profile, framework); }
 
 std::shared_ptr<const runtime> find_tflite_runtime(const std::string &profile) {
-    return std::make_shared<tflite_runtime>(parts_of(profile, "tflite"));
+    return std::make_shared<tflite_runtime>(parts_of(profile.empty() ? runtimes[0].name : profile, "tflite"));
 }
 
 } // namespace octet::model

@@ -75,6 +75,7 @@ constexpr const char *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) +
                          "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each row as LiteRT's",
                      *compilers_choose = "whether the last addition is an fma is the compiler's choice there",
                      *not_recorded = "no arithmetic of built-in kernels is recorded for it",
+                     *not_in_products = "TensorFlow Lite Micro does not quantize within a product",
                      *of_few_bits = "XNNPACK has a multiplier of 16 bits there",
                      *chain_of_floats =
                          "its results on floats depend on the instruction set and on the C library (between "
@@ -116,8 +117,11 @@ constexpr contract_row rows[] = {
      hybrid_unfused, ""},
     {"FULLY_CONNECTED", optimized_x86 | reference, hybrid, lower_hybrid_litert, {rule::none, {}}, hybrid_litert, ""},
     {"FULLY_CONNECTED", optimized_arm, hybrid, nullptr, {rule::none, {}}, "", "", compilers_choose},
-    {"BATCH_MATMUL",    plain, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
-    {"CONV_2D",         plain, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+    {"BATCH_MATMUL",    desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+    {"CONV_2D",         desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+    {"FULLY_CONNECTED", micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
+    {"BATCH_MATMUL",    micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
+    {"CONV_2D",         micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
 
     // XNNPACK, what the delegate gives it. Arm rounds products of u8 codes, and MUL, otherwise than x86.
     {"CONV_2D",           xnnpack_a53, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, {}}, "", "", of_few_bits},
