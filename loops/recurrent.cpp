@@ -9,6 +9,7 @@
 namespace octet::loops {
 namespace {
 
+/// A NaN becomes the limit, since it is not below; without a bias it stays a NaN.
 OCTET_LOOP void add_and_limit(float *sums, const float *bias, dim_t count, float limit) {
     for (dim_t i = 0; i < count; i++) {
         const float x = sums[i] + bias[i], below = x < limit ? x : limit;

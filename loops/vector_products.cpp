@@ -12,7 +12,7 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
     const auto add = [&](const auto &sum_at) {
         if (begins)
             for (dim_t j = 0; j < columns; j++)
-                y[j] = 0.f + sum_at(j);
+                y[j] = 0.f + sum_at(j); // a sum begins with +0, so that it is never -0
         else
             for (dim_t j = 0; j < columns; j++)
                 y[j] = y[j] + sum_at(j);

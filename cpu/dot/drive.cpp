@@ -177,7 +177,8 @@ private:
                            : band.od * geometry_.dst_strides[0] + band.first * geometry_.dst_strides[1]);
         dim_t summed_group = -1;
         const std::int32_t *row_sums = nullptr;
-        // The kernel goes from group to group by itself where a group is one panel.
+        // The kernel goes from group to group by itself where a group is one panel; sums of rows are those of a
+        // single group, so that each needs a call of its own.
         const bool all_groups = plan_.lines_first && plan_.tiles.panels == 1 && !sums_rows();
         for (dim_t panel = first_panel, panels = 1; panel < end_panel; panel += panels) {
             panels = all_groups ? end_panel - first_panel : panels_of_chunk(panel, end_panel);

@@ -48,6 +48,7 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     for (int a = 2; a >= 0; a--) {
         if (p.tap_counts[a] == 1)
             continue;
+        // Edges are read from a copy, whose strides are the source's along a line alone.
         const bool differs_at_edges = p.source == row_source::copied_edges && a < 2;
         if (!p.rows_of_tap.empty() || segment % packed_i_block != 0 ||
             p.tap_strides[a] != segment * p.widening || g.packed().groups != 1 || differs_at_edges ||
@@ -227,7 +228,7 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
                                                 : p.is_flat ? p.row_stride
                                                             : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
-    if (!p.is_flat) // a band stays in one output slice
+    if (!p.is_flat) // a band stays in one output slice, whose lines of the image are all that is copied
         p.band_lines = std::min(std::max<dim_t>(1, p.band_lines / p.tiles.lines) * p.tiles.lines, g.height);
     if (!is_image)
         return;
@@ -294,7 +295,8 @@ bool taps_are_in_quads(const dot_geometry &g) {
                               (g.groups == 1 || g.group_bytes() % packed_i_block == 0));
 }
 
-/// True if 8 times the sum of a result has no more than 32 bits, and the kernel is one of neighbours.
+/// True if 8 times the sum of a result has no more than 32 bits, and the kernel is one of neighbours: sums are 24
+/// times a result modulo 2^32, and a third of that is a number that can be shifted only if it fits.
 bool can_filter(const dot_geometry &g) {
     constexpr dim_t largest_product = 255 * 128, most_line_bytes = dim_t{1} << 27;
     const packed_geometry &w = g.packed();

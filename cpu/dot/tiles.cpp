@@ -151,6 +151,7 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
     const int together = jit::rows_together(products);
     const auto consider = [&](int width, int limit, bool overlap) {
         const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
+        // Tiles share the rows evenly, since a last one of few rows waits for each of its sums.
         const int rows =
             overlap ? limit : static_cast<int>(div_up(div_up(length, tiles), together) * together);
         const int last = static_cast<int>(vectors % width);

@@ -34,7 +34,7 @@ OCTET_AVX512_INLINE inline __m512i load_lanes(const std::uint8_t *from, dim_t ap
     return _mm512_inserti32x4(x, load_lane(from + 3 * apart), 3);
 }
 
-/// Sums of four signed codes.
+/// Sums of four signed codes: the ones are the unsigned operand, so that codes keep their signs.
 OCTET_AVX512_INLINE inline __m512i add_codes(__m512i sums, __m512i codes) {
     return _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(1), codes);
 }
@@ -81,6 +81,7 @@ OCTET_AVX512 void gather_taps(const std::uint8_t *src, dim_t count, const tap_or
     const dim_t step = packed_i_block * order.taps;
     const auto first = [](dim_t n) { return ~std::uint64_t{0} >> (64 - n); };
     const auto gather = [&](dim_t offset, __mmask64 there, __m512i sum) OCTET_AVX512_INLINE {
+        // Bytes that are not there are never read; the flip in their place makes them 0.
         const __m512i x = _mm512_xor_si512(_mm512_mask_loadu_epi8(flips, there, src + offset), flips);
         const __m512i gathered = _mm512_permutexvar_epi8(bytes, x);
         _mm512_storeu_si512(words + offset, gathered);

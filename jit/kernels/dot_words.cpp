@@ -188,7 +188,8 @@ void dot_kernel::results_of_parts() {
         }
 }
 
-/// 24 y becomes y, on top of the folded bias.
+/// 24 y becomes y, on top of the folded bias. The product with the inverse of 3 is 8 y modulo 2^32, as for the exact
+/// 24 y, and the shift drops zeros alone.
 void dot_kernel::divide() {
     constexpr std::uint32_t inverse_of_3 = 0xaaaaaaab; // modulo 2^32
     mov(reg_address, arg(&dot_args::initial));

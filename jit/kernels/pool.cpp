@@ -96,7 +96,7 @@ void pool_kernel::generate() {
 
 void pool_kernel::initialise() {
     for (const vec &acc : acc_) {
-        if (spec_.form == pooling_form::maximum && spec_.is_signed)
+        if (spec_.form == pooling_form::maximum && spec_.is_signed) // the lowest code, which no tap is below
             move(acc, constant(0x80808080u));
         else if (spec_.form == pooling_form::requantized_sum)
             vpbroadcastd(acc, arg(&pool_args::initial));

@@ -77,7 +77,7 @@ private:
         if (!host || (operand && !is_operand(operand, result, host)))
             return false;
         node fused_host = e_.at(host), f = e_.at(follower);
-        if (fused_host.fused.empty())
+        if (fused_host.fused.empty()) // operands have one place, whether or not there is a bias before them
             fused_host.inputs.resize(facts(host).inputs.most, tensor_id());
         f.result_input = static_cast<int>(place);
         for (const tensor_id t : inputs_of(f))

@@ -103,6 +103,7 @@ private:
         if (!host || has_sum(host) || !other_producer || !are_stored_alike(value, other) ||
             !are_stored_alike(value, e_.output(i)) || at(other).is_variable)
             return false;
+        // The operand must be there when the host runs: if it is written later, the host moves to the sum.
         const node_id place = other_producer < host ? host : i;
         const tensor_ids read = e_.inputs(host);
         if (std::find(read.begin(), read.end(), other) != read.end() ||

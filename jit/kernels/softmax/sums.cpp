@@ -135,7 +135,7 @@ void softmax_sums_emitter::maximum_of_bytes(const vec &x) {
     raise(xmm_of(x), xmm_of(other));
     const Xbyak::Xmm lowest = xmm_of(x);
     vpxor(lowest, lowest, constant(spec_.is_signed ? 0x7f7f7f7fu : 0xffffffffu));
-    vpsrlw(xmm_of(other), lowest, 8);
+    vpsrlw(xmm_of(other), lowest, 8); // its upper bytes are 0, so that a word is the smaller of its bytes
     vpminub(lowest, lowest, xmm_of(other));
     vphminposuw(lowest, lowest);
     vpxor(lowest, lowest, constant(spec_.is_signed ? 0x7f7f7f7fu : 0xffffffffu));
