@@ -60,18 +60,18 @@ def code_lines(text):
 
 # (package, its folders, its aim in lines): a file belongs to the longest folder that its path begins with.
 PACKAGES = (
-    ("core", ("include", "src", "cpu", "jit"), 41000),
-    ("loops", ("loops",), 4000),
+    ("core", ("include", "src", "cpu", "jit"), 48500),
+    ("loops", ("loops",), 5600),
     ("network", ("network", "src/network"), 10000),
-    ("network/onnx", ("network/onnx", "src/network/onnx", "src/network/ops/onnx", "src/network/passes/ort"), 15000),
-    ("network/tflite", ("network/tflite", "src/network/tflite", "src/network/ops/tflite"), 4200),
-    ("interop/onednn", ("interop/onednn", "interop/dnnl", "include/octet/compat", "src/compat"), 8200),
-    ("interop/onnxruntime", ("interop/onnxruntime",), 3100),
-    ("interop/python", ("interop/python",), 6500),
+    ("network/onnx", ("network/onnx", "src/network/onnx", "src/network/ops/onnx", "src/network/passes/ort"), 18400),
+    ("network/tflite", ("network/tflite", "src/network/tflite", "src/network/ops/tflite"), 4400),
+    ("interop/onednn", ("interop/onednn", "interop/dnnl", "include/octet/compat", "src/compat"), 8700),
+    ("interop/onnxruntime", ("interop/onnxruntime",), 3200),
+    ("interop/python", ("interop/python",), 6800),
     ("serve", ("serve",), 9000),
-    ("tools", ("tools",), 12000),
+    ("tools", ("tools",), 14000),
 )
-AIM = 110000  # of all together: not each package can reach its own at once
+AIM = 124000  # of all together, below the sum of the packages' aims
 
 
 def product_files(root):
