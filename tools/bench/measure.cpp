@@ -98,7 +98,8 @@ struct measured_layer::state {
         : what(std::move(s)), threads(thread_count), in_phase(how.in_phase),
           weights(static_cast<std::size_t>(what.read_at_least), 1),
           source(static_cast<std::size_t>(what.bytes.read), 1),
-          destination(static_cast<std::size_t>(what.bytes.written) + cache_line, 1), spins{threads, 0, 0} {
+          destination(static_cast<std::size_t>(what.bytes.written) + cache_line, 1), spins{threads, 0, 0},
+          probes(how.probe(threads), how.samples), cold_probes(probes) {
         const num_threads_scope scope(threads);
         set_onednn_threads(threads);
         {
@@ -111,20 +112,26 @@ struct measured_layer::state {
         rest_onednn();
     }
 
-    /// Calls `part` with Octet, then with the baseline, where each finds the other's threads asleep.
-    template <typename Part> void take_turns(const Part &part) {
+    /// Takes a sample: calls `part` with Octet, then with the baseline, where each finds the other's threads
+    /// asleep, and probes before and behind each.
+    template <typename Part> void take_turns(const Part &part, sample_probes &beside) {
         if (baseline)
             settle(threads);
+        double slowest = beside.now();
         {
             const std::unique_ptr<parallel_phase> phase = awake();
             part(*ours);
         }
-        if (!baseline)
-            return;
-        settle(threads);
-        part(*baseline);
-        if (threads > 1)
-            rest_onednn();
+        if (!in_phase)
+            settle(threads);
+        slowest = std::max(slowest, beside.now());
+        if (baseline) {
+            part(*baseline);
+            if (threads > 1)
+                rest_onednn();
+            slowest = std::max(slowest, beside.now());
+        }
+        beside.add(slowest);
     }
 
     /// Few bytes are moved sooner by one thread than others hear of them.
@@ -143,12 +150,17 @@ struct measured_layer::state {
 
     measurement result(caches of) const {
         const bool is_cold = of == caches::cold;
+        const sample_probes &beside = is_cold ? cold_probes : probes;
+        const auto time_of = [&](const contender &c) {
+            return summarize(at(is_cold ? c.cold_times : c.times, beside.counted()));
+        };
         measurement m;
         m.what = what;
         m.threads = threads;
         m.state = of;
         m.implementation = ours->warm->implementation();
-        m.time = summarize(is_cold ? ours->cold_times : ours->times);
+        m.time = time_of(*ours);
+        m.disturbed = beside.disturbed();
         m.peak = median_of(peaks);
         m.best = (is_cold ? cold_loops : loops).best(m.peak > 0 ? what.operations / m.peak : 0);
         m.read_seconds = is_cold ? 0 : median_of(weight_reads);
@@ -156,7 +168,7 @@ struct measured_layer::state {
         m.round_trip = median_of(round_trips);
         if (baseline) {
             m.baseline_implementation = baseline->warm->implementation();
-            m.baseline_time = summarize(is_cold ? baseline->cold_times : baseline->times);
+            m.baseline_time = time_of(*baseline);
         }
         return m;
     }
@@ -170,6 +182,7 @@ struct measured_layer::state {
     plain_loops loops, cold_loops;
     std::vector<double> peaks, weight_reads, round_trips;
     spin_times spins;
+    sample_probes probes, cold_probes;
 
 private:
     std::unique_ptr<parallel_phase> awake() const {
@@ -188,7 +201,7 @@ void measured_layer::sample_cold() {
     set_onednn_threads(s.threads);
     s.cold_loops.reads.push_back(s.read(1));
     s.cold_loops.writes.push_back(s.write(1));
-    s.take_turns([&](contender &c) { c.sample_cold(s.threads, s.in_phase); });
+    s.take_turns([&](contender &c) { c.sample_cold(s.threads, s.in_phase); }, s.cold_probes);
 }
 
 void measured_layer::sample() {
@@ -211,7 +224,12 @@ void measured_layer::sample() {
     s.loops.reads.push_back(s.read(passes_over(s.source.size())));
     s.write(1);
     s.loops.writes.push_back(s.write(passes_over(s.destination.size())));
-    s.take_turns([&](contender &c) { c.sample(s.threads, s.in_phase); });
+    s.take_turns([&](contender &c) { c.sample(s.threads, s.in_phase); }, s.probes);
+}
+
+bool measured_layer::is_disturbed() const {
+    const bool has_cold = !state_->ours->cold_times.empty();
+    return state_->probes.are_too_few_quiet() || (has_cold && state_->cold_probes.are_too_few_quiet());
 }
 
 std::vector<measurement> measured_layer::results() const {
@@ -225,16 +243,22 @@ std::vector<measurement> measure(const subject &what, const workload_makers &mak
     std::vector<measured_layer> layers;
     for (const int threads : how.threads)
         layers.emplace_back(what, makers, threads, how);
-    for (int i = 0; i < how.samples; i++) {
+    const auto take = [&](bool is_further) {
+        std::vector<measured_layer *> taken;
+        for (measured_layer &l : layers)
+            if (!is_further || l.is_disturbed())
+                taken.push_back(&l);
         if (how.with_cold)
             evict_caches();
-        for (measured_layer &l : layers) {
+        for (measured_layer *l : taken)
             if (how.with_cold)
-                l.sample_cold();
-        }
-        for (measured_layer &l : layers)
-            l.sample();
-    }
+                l->sample_cold();
+        for (measured_layer *l : taken)
+            l->sample();
+    };
+    take_samples(how.samples, take, [&] {
+        return std::any_of(layers.begin(), layers.end(), [](const auto &l) { return l.is_disturbed(); });
+    });
     std::vector<measurement> results;
     for (const measured_layer &l : layers)
         for (measurement &m : l.results())
@@ -264,6 +288,7 @@ measurement sum_of(const std::vector<measurement> &parts, const std::string &nam
             sum.time.*part += m.time.*part;
         sum.cores += m.cores / n;
         sum.round_trip += m.round_trip / n;
+        sum.disturbed = std::max(sum.disturbed, m.disturbed);
     }
     sum.peak = ideal > 0 ? sum.what.operations / ideal : 0;
     return sum;

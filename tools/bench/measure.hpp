@@ -11,6 +11,7 @@
 
 #include "base/statistics.hpp"
 #include "bench/cores.hpp"
+#include "bench/disturbance.hpp"
 #include "bench/layer.hpp"
 #include "bench/roofline.hpp"
 
@@ -48,6 +49,7 @@ struct measurement {
     /// Cycles of a cache line's way between two threads and back, median; 0: unknown.
     double round_trip = 0;
     double scaling = 0; ///< time with the first count of threads / with this one; 0: it is the first
+    int disturbed = 0;  ///< of the samples: loads beside them were slow
 
     bool has_baseline() const { return !baseline_implementation.empty(); }
     double gops() const { return what.operations / time.median * 1e-9; }
@@ -64,6 +66,8 @@ struct measuring {
     std::vector<int> threads = {1}; ///< counts, each at least 1
     bool with_cold = false;         ///< beside warm caches
     bool in_phase = false;          ///< Octet's threads stay awake, as in a network
+    /// Tells disturbed samples, by the count of threads.
+    std::function<load_probe &(int)> probe = shared_load_probe;
 };
 
 /// Makes a workload for the count of threads that holds at the time; an empty function is no baseline.
@@ -81,6 +85,8 @@ public:
     /// With cold caches, for whose coldness the caller has seen: nothing of this layer was touched since.
     void sample_cold();
     void sample();
+    /// True if a further sample could take the place of a disturbed one.
+    bool is_disturbed() const;
     /// Measurements with warm caches, then with cold ones if there are samples.
     std::vector<measurement> results() const;
 
@@ -89,7 +95,8 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// For each count of threads the measurement with warm caches, then the one with cold ones if that is asked for.
+/// For each count of threads the measurement with warm caches, then the one with cold ones if that is asked for. Where
+/// samples were disturbed, further ones are taken, as many again at most.
 std::vector<measurement> measure(const subject &what, const workload_makers &makers, const measuring &how);
 
 /// Returns the sum of measurements, which are at least one and have the same threads and caches: the layers

@@ -39,7 +39,8 @@ std::vector<std::string> problems_of(const std::string &explanation) {
 
 measured_network::measured_network(network net, std::unique_ptr<onnxruntime> baseline, int threads,
                                    int samples)
-    : net_(std::move(net)), baseline_(std::move(baseline)), threads_(threads), spins_{threads, 0, 0} {
+    : net_(std::move(net)), baseline_(std::move(baseline)), threads_(threads), spins_{threads, 0, 0},
+      probes_(shared_load_probe(threads), samples) {
     constexpr double block_seconds = 0.1; // duration of the runs of a sample
     const num_threads_scope scope(threads_);
     const engine cpu(engine::kind::cpu, 0);
@@ -73,35 +74,46 @@ void measured_network::sample() {
         if (const double cycles = measure_round_trip(threads_); cycles > 0)
             round_trips_.push_back(cycles);
     }
+    const double before = probes_.now();
     sample_whole();
-    sample_nodes();
+    sample_nodes_in_network();
+    probes_.add(std::max(before, probes_.now()));
+    for (timed_node &node : nodes_)
+        for (measured_layer &l : node.alone)
+            l.sample();
     if (!baseline_)
         return;
-    const std::vector<double> theirs = baseline_->time(runs_);
-    baseline_times_.insert(baseline_times_.end(), theirs.begin(), theirs.end());
+    baseline_times_.push_back(baseline_->time(runs_));
     let_baseline_rest();
 }
 
 void measured_network::sample_whole() {
     net_.run(); // wakes the threads
+    times_.emplace_back();
     for (int i = 0; i < runs_; i++) {
         const clock::time_point start = clock::now();
         net_.run();
-        times_.push_back(seconds_since(start));
+        times_.back().push_back(seconds_since(start));
     }
 }
 
-void measured_network::sample_nodes() {
+void measured_network::sample_nodes_in_network() {
     constexpr int observed_runs = 3;
-    for (int i = 0; i < observed_runs; i++)
-        net_.run([&](std::size_t node, double seconds) { nodes_[node].in_network.push_back(seconds); });
     for (timed_node &node : nodes_)
-        for (measured_layer &l : node.alone)
-            l.sample();
+        node.in_network.emplace_back();
+    for (int i = 0; i < observed_runs; i++)
+        net_.run(
+            [&](std::size_t node, double seconds) { nodes_[node].in_network.back().push_back(seconds); });
 }
 
 network_result measured_network::result() const {
     const model::graph &g = net_.get_graph();
+    const auto summary_of = [&](const std::vector<runs> &samples) {
+        runs all;
+        for (const runs &sample : at(samples, probes_.counted()))
+            all.insert(all.end(), sample.begin(), sample.end());
+        return summarize(all);
+    };
     network_result r;
     std::vector<measurement> warm, cold;
     for (std::size_t i = 0; i < nodes_.size(); i++) {
@@ -112,7 +124,8 @@ network_result measured_network::result() const {
         node.in_network.implementation = node.implementation;
         node.in_network.threads = threads_;
         node.in_network.state = caches::in_network;
-        node.in_network.time = summarize(nodes_[i].in_network);
+        node.in_network.time = summary_of(nodes_[i].in_network);
+        node.in_network.disturbed = probes_.disturbed();
         std::vector<measurement> parts_warm, parts_cold;
         for (const measured_layer &l : nodes_[i].alone) {
             const std::vector<measurement> both = l.results();
@@ -138,12 +151,13 @@ network_result measured_network::result() const {
     r.whole.state = caches::in_network;
     for (measurement *m : {&r.whole, &r.warm, &r.cold})
         m->implementation.clear();
-    r.whole.time = summarize(times_);
+    r.whole.time = summary_of(times_);
+    r.whole.disturbed = probes_.disturbed();
     r.whole.cores = threads_ > 1 ? spins_.cores() : 0;
     r.whole.round_trip = median_of(round_trips_);
     if (baseline_) {
         r.whole.baseline_implementation = "ONNX Runtime " + baseline_->version();
-        r.whole.baseline_time = summarize(baseline_times_);
+        r.whole.baseline_time = summary_of(baseline_times_);
     }
     return r;
 }

@@ -44,22 +44,27 @@ public:
     /// Takes a sample of each layer; the caller has evicted the caches.
     void sample_cold();
     void sample();
+    /// True if a further sample could take the place of a disturbed one of the whole network.
+    bool is_disturbed() const { return probes_.are_too_few_quiet(); }
     network_result result() const;
 
 private:
+    using runs = std::vector<double>; ///< of a sample, in seconds
     struct timed_node {
         std::vector<measured_layer> alone;
-        std::vector<double> in_network; ///< seconds
+        std::vector<runs> in_network;
     };
     void sample_whole();
-    void sample_nodes();
+    void sample_nodes_in_network();
 
     network net_;
     std::unique_ptr<onnxruntime> baseline_;
     int threads_, runs_ = 1;
     std::vector<timed_node> nodes_;
-    std::vector<double> times_, baseline_times_, round_trips_;
+    std::vector<runs> times_, baseline_times_;
+    std::vector<double> round_trips_;
     spin_times spins_;
+    sample_probes probes_;
 };
 
 } // namespace octet::tools

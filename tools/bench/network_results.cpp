@@ -15,11 +15,17 @@ std::string milliseconds(double seconds) { return fixed(seconds * 1e3, 3); }
 std::string microseconds(double seconds) { return fixed(seconds * 1e6, 1); }
 std::string percent(double share) { return std::isfinite(share) ? fixed(100 * share, 1) : ""; }
 
+std::string disturbed_text(const measurement &m) {
+    return m.disturbed > 0 ? std::to_string(m.disturbed) : "";
+}
+
 std::string whole_text(const std::vector<network_result> &results) {
     using align = table::align;
     const bool has_baseline = results[0].whole.has_baseline(),
                has_several = std::any_of(results.begin(), results.end(),
-                                         [](const network_result &r) { return r.whole.threads > 1; });
+                                         [](const network_result &r) { return r.whole.threads > 1; }),
+               is_disturbed = std::any_of(results.begin(), results.end(),
+                                          [](const network_result &r) { return r.whole.disturbed > 0; });
     std::vector<table::column> columns = {{""}};
     for (const char *title :
          {"min ms", "ms", "P90", "P99", "layers ms", "network/layers", "cold ms", "% of peak", "% of bound"})
@@ -29,6 +35,8 @@ std::string whole_text(const std::vector<network_result> &results) {
     if (has_several)
         for (const char *title : {"scaling", "cores", "trip"})
             columns.push_back({title, align::right});
+    if (is_disturbed)
+        columns.push_back({"disturbed", align::right});
     table t(columns);
     for (const network_result &r : results) {
         const measurement &m = r.whole;
@@ -44,6 +52,8 @@ std::string whole_text(const std::vector<network_result> &results) {
             row.insert(row.end(),
                        {m.scaling > 0 ? fixed(m.scaling, 2) : "", m.cores > 0 ? fixed(m.cores, 2) : "",
                         m.round_trip > 0 ? fixed(m.round_trip, 0) : ""});
+        if (is_disturbed)
+            row.push_back(disturbed_text(m));
         t.add(row);
         if (!has_baseline)
             continue;
@@ -59,19 +69,25 @@ std::string whole_text(const std::vector<network_result> &results) {
     return t.text();
 }
 
+bool has_disturbed_nodes(const network_result &r) {
+    return std::any_of(r.nodes.begin(), r.nodes.end(), [](const measured_node &node) {
+        return !node.alone.empty() && node.alone[0].disturbed > 0;
+    });
+}
+
 std::string nodes_text(const std::vector<network_result> &results) {
     using align = table::align;
     std::vector<table::column> columns = {{"node"}, {"implementation"}};
     for (const network_result &r : results) {
         const std::string threads = std::to_string(r.whole.threads) + "T ";
         for (const char *title : {"in net us", "warm", "cold", "% of peak"})
-            columns.push_back(
-                {columns.back().title == "% of it" || columns.size() == 2 ? threads + title : title,
-                 align::right});
+            columns.push_back({title == std::string("in net us") ? threads + title : title, align::right});
         columns.push_back({"bound"});
         columns.push_back({"% of it", align::right});
         if (&r != &results[0])
             columns.push_back({"scaling", align::right});
+        if (has_disturbed_nodes(r))
+            columns.push_back({"disturbed", align::right});
     }
     table t(columns);
     for (std::size_t i = 0; i < results[0].nodes.size(); i++) {
@@ -90,6 +106,8 @@ std::string nodes_text(const std::vector<network_result> &results) {
             }
             if (&r != &results[0])
                 row.push_back(node.alone.empty() ? "" : fixed(node.alone[0].scaling, 2));
+            if (has_disturbed_nodes(r))
+                row.push_back(node.alone.empty() ? "" : disturbed_text(node.alone[0]));
         }
         t.add(row);
     }

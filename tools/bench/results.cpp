@@ -41,7 +41,7 @@ struct figure {
 };
 
 /// With one measurement per layer all that is known, else what sets them apart.
-std::vector<figure> figures_of(const measurement &m, bool is_alone) {
+std::vector<figure> figures_of(const measurement &m, bool is_alone, bool is_disturbed) {
     using one = const measurement &;
     std::vector<figure> figures;
     const auto add = [&](std::initializer_list<figure> more) {
@@ -70,6 +70,8 @@ std::vector<figure> figures_of(const measurement &m, bool is_alone) {
     if (m.threads > 1 && m.state == caches::warm)
         add({{"cores", [](one r) { return fixed(r.cores, 2); }},
              {"trip", [](one r) { return r.round_trip > 0 ? fixed(r.round_trip, 0) : ""; }}});
+    if (is_disturbed)
+        add({{"disturbed", [](one r) { return r.disturbed > 0 ? std::to_string(r.disturbed) : ""; }}});
     if (!is_alone)
         figures.front().title =
             std::to_string(m.threads) + "T " + (m.state == caches::cold ? "cold us" : "us");
@@ -201,8 +203,10 @@ std::string results_text(const std::vector<measurement> &results) {
     const bool is_alone = rows[0].size() == 1;
     std::vector<table::column> columns = {{"layer"}, {"count", table::align::right}, {"implementation"}};
     std::vector<std::vector<figure>> figures;
-    for (const measurement *m : rows[0]) {
-        figures.push_back(figures_of(*m, is_alone));
+    for (std::size_t i = 0; i < rows[0].size(); i++) {
+        const bool is_disturbed = std::any_of(
+            rows.begin(), rows.end(), [&](const row_of_measurements &row) { return row[i]->disturbed > 0; });
+        figures.push_back(figures_of(*rows[0][i], is_alone, is_disturbed));
         for (const figure &f : figures.back())
             columns.push_back({f.title, f.title == "bound" ? table::align::left : table::align::right});
     }
@@ -262,7 +266,8 @@ json columns_of(const measurement &m) {
             {"microseconds_high", known(m.time.high * 1e6)},
             {"peak_gops", known(m.peak * 1e-9, m.peak > 0)},
             {"run", start_of_run()},
-            {"version", version()}};
+            {"version", version()},
+            {"disturbed_samples", m.disturbed}};
 }
 
 std::string csv_header() {

@@ -151,7 +151,9 @@ void add_bench_command(CLI::App &app) {
         "takes longest at best (compute, read, write), and that / time; ratio: the baseline's time / "
         "Octet's; with\n"
         "several threads cores: how many they had, trip: cycles of a cache line between them and "
-        "back.\n"
+        "back; disturbed: samples beside which loads from the first-level cache were slow, as another guest "
+        "on the core\n"
+        "makes them, and for which as many further ones found no quiet moment.\n"
         "doc/bench.md has all columns.");
     // Tables, problems and networks are not mixed.
     for (const char *option :

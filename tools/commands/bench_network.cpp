@@ -1,5 +1,6 @@
 // octet bench --network: whole networks and their layers, also against ONNX Runtime.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 
 #include "base/print.hpp"
@@ -83,14 +84,20 @@ public:
 
     std::vector<network_result> measure(int samples) {
         const progress_line progress;
-        for (int i = 0; i < samples; i++) {
-            progress.show(path_ + ": sample " + std::to_string(i + 1) + " of " + std::to_string(samples));
+        int sample = 0;
+        const auto take = [&](bool is_further) {
+            progress.show(path_ + ": sample " + std::to_string(++sample) +
+                          (is_further ? ", for a disturbed one" : " of " + std::to_string(samples)));
             evict_caches();
             for (measured_network &net : networks_)
                 net.sample_cold();
             for (measured_network &net : networks_)
                 net.sample();
-        }
+        };
+        take_samples(samples, take, [&] {
+            return std::any_of(networks_.begin(), networks_.end(),
+                               [](const measured_network &net) { return net.is_disturbed(); });
+        });
         std::vector<network_result> results;
         for (const measured_network &net : networks_)
             results.push_back(net.result());
