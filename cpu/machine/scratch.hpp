@@ -22,6 +22,7 @@ enum class scratch_slot {
     between_steps,
     between_outer_steps, ///< between the two steps of a step
     recurrent,           ///< gates and states of a recurrent network
+    recurrent_block,     ///< gates of some channels
     recurrent_weights,
     channels_last,
     source_codes,

@@ -1,5 +1,6 @@
-// Gates lie one after the other, each with the channels of all rows: a function takes neighbouring gates at once.
-// A step writes its state where the next one reads it, in the layer's results.
+// Products give each gate the channels of all rows. The rest of a step goes over blocks, some channels of a row,
+// whose gates lie side by side in the first-level cache: a function takes neighbouring gates at once. A step writes
+// its state where the next one reads it, in the layer's results.
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/recurrent/drive.hpp"
 
@@ -13,6 +14,7 @@
 #include "common/rules.hpp"
 #include "common/text.hpp"
 #include "cpu/dot/drive.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/recurrent/loops.hpp"
 #include "cpu/recurrent/results.hpp"
@@ -30,17 +32,26 @@ memory_desc packed_form_of(const memory_desc &weights, dim_t gates_of_first) {
     return md;
 }
 
+/// Channels of a block: what divides them, and is neither so short that calls count nor too long for the cache.
+dim_t block_of(dim_t channels) {
+    constexpr dim_t shortest = 64, longest = 512;
+    for (dim_t parts = div_up(channels, longest); channels >= parts * shortest; parts++)
+        if (channels % parts == 0)
+            return channels / parts;
+    return channels;
+}
+
 /// The sizes of everything, and the weights as products read them.
 struct form {
     explicit form(const rnn_problem &p)
         : steps(p.steps()), batch(p.batch()), inputs(p.inputs()), channels(p.channels()),
-          state_channels(p.state_channels()), gates(p.gates()),
+          state_channels(p.state_channels()), gates(p.gates()), block(block_of(channels)),
           sum_type(p.is_int8() ? data_type::s32 : data_type::f32),
           weights_layer(packed_form_of(p.weights_layer, gates)),
           weights_iter(packed_form_of(p.weights_iter, p.cell == algorithm::vanilla_gru ? 2 : gates)),
           projection(packed_form_of(p.weights_projection, 1)) {}
 
-    dim_t steps, batch, inputs, channels, state_channels, gates;
+    dim_t steps, batch, inputs, channels, state_channels, gates, block;
     data_type sum_type;
     memory_desc weights_layer, weights_iter, projection;
 };
@@ -68,7 +79,7 @@ eltwise_problem function_of(algorithm alg, float alpha, dim_t count) {
 /// Kernels of other families that make up the network; null where its cell has no use for them.
 struct parts {
     std::shared_ptr<const kernel> layer, iter, candidate, projection;
-    std::shared_ptr<const kernel> logistic, two_logistics, tanh, activation;
+    std::shared_ptr<const kernel> logistic, two_logistics, three_logistics, tanh, activation; ///< of a block
 };
 
 void run(const kernel &k, const void *src, const void *weights, void *dst) {
@@ -114,9 +125,8 @@ template <typename Number, typename Sum> struct workspace {
         x_sums = b.take<Sum>(f.gates * rows * f.channels);
         h_sums = b.take<Sum>(f.gates * all);
         projected = b.take<Sum>(f.batch * f.state_channels);
-        gates = b.take<float>(f.gates * all);
+        update = b.take<float>(p.cell == algorithm::vanilla_gru ? all : 0);
         c = b.take<float>(all);
-        before = b.take<float>(all);
         factors = b.take<float>(f.gates * f.channels);
         bias = b.take<float>(widest * f.channels);
         peephole = b.take<float>(3 * f.channels);
@@ -125,7 +135,18 @@ template <typename Number, typename Sum> struct workspace {
     }
     Number *x, *first_state, *of_layer[3], *unprojected;
     Sum *x_sums, *h_sums, *projected;
-    float *gates, *c, *before, *factors, *bias, *peephole, *projection_sums, *projection_factors;
+    float *update, *c, *factors, *bias, *peephole, *projection_sums, *projection_factors;
+};
+
+/// Working memory of a block, each thread's own.
+struct block_buffers {
+    explicit block_buffers(dim_t width)
+        : width(width), gates(scratch_of<float>(scratch_slot::recurrent_block, 5 * width)),
+          other(gates + 4 * width) {}
+    float *gate(dim_t g) const { return gates + g * width; }
+
+    dim_t width;
+    float *gates, *other;
 };
 
 /// The weights of a layer and direction.
@@ -144,8 +165,9 @@ public:
 
     void run_network() const {
         const Number *first = results_.input(w_.x);
-        for (dim_t k = 0; k < f_.gates * f_.channels; k++)
-            w_.factors[k] = p_.weights_factor(k / f_.channels, k % f_.channels);
+        for (dim_t g = 0; g < f_.gates; g++)
+            for (dim_t k = 0; k < f_.channels; k++)
+                w_.factors[g * f_.channels + k] = p_.weights_factor(g, k);
         for (dim_t d = 0; d < p_.directions(); d++) {
             const Number *x = first;
             for (dim_t l = 0; l < p_.layers(); l++) {
@@ -193,56 +215,59 @@ private:
         if constexpr (is_int8) {
             if (p_.src_layer.data_type == data_type::u8)
                 shift_bias(weights);
-            for (dim_t k = 0; weights.projection && k < f_.state_channels; k++) {
-                w_.projection_sums[k] =
-                    static_cast<float>(sum_of(f_.projection, 0, weights.projection, 0, k));
-                w_.projection_factors[k] = p_.projection_factor(k);
+            if (weights.projection) {
+                const std::int32_t *sums = sums_of(f_.projection, 0, weights.projection, 0);
+                for (dim_t k = 0; k < f_.state_channels; k++) {
+                    w_.projection_sums[k] = static_cast<float>(sums[k]);
+                    w_.projection_factors[k] = p_.projection_factor(k);
+                }
             }
         }
     }
 
-    static std::int32_t sum_of(const memory_desc &packed, int part, const std::int8_t *weights, dim_t gate,
-                               dim_t channel) {
+    /// Of a gate's weights, by channel.
+    static const std::int32_t *sums_of(const memory_desc &packed, int part, const std::int8_t *weights,
+                                       dim_t gate) {
         const packed_geometry g = packed_geometry_of(part_of_layer(packed, 0, 0, part).weights);
-        return packed_sums(g, weights)[gate * g.line_sums() + channel];
+        return packed_sums(g, weights) + gate * g.line_sums();
     }
 
     /// Subtracts the shift's part of sums of codes. The candidate of lbr_gru has a bias for each of its sums.
     void shift_bias(const bound_weights &w) const {
-        for (dim_t g = 0; g < f_.gates; g++)
-            for (dim_t k = 0; k < f_.channels; k++) {
-                const dim_t first = f_.weights_iter.packed_steps[0];
-                const auto of_x = static_cast<float>(sum_of(f_.weights_layer, 0, w.layer, g, k)),
-                           of_h = static_cast<float>(
-                               g < first ? sum_of(f_.weights_iter, 0, w.iter, g, k)
-                                         : sum_of(f_.weights_iter, 1, w.candidate, g - first, k));
-                const float factor = w_.factors[g * f_.channels + k];
-                const auto shift = [&](dim_t gate, float sum) {
-                    float &bias = w_.bias[gate * f_.channels + k];
-                    bias = bias - (sum * p_.shift) / factor;
-                };
-                if (p_.cell == algorithm::lbr_gru && g == 2) {
-                    shift(2, of_x);
-                    shift(3, of_h);
-                } else {
-                    shift(g, of_h + of_x);
-                }
-            }
+        const dim_t first = f_.weights_iter.packed_steps[0];
+        for (dim_t g = 0; g < f_.gates; g++) {
+            const std::int32_t *of_x = sums_of(f_.weights_layer, 0, w.layer, g),
+                               *of_h = g < first ? sums_of(f_.weights_iter, 0, w.iter, g)
+                                                 : sums_of(f_.weights_iter, 1, w.candidate, g - first);
+            const float *factor = w_.factors + g * f_.channels;
+            const bool is_apart = p_.cell == algorithm::lbr_gru && g == 2;
+            float *bias = w_.bias + g * f_.channels, *bias_h = is_apart ? bias + f_.channels : nullptr;
+            shift_biases(of_x, of_h, factor, p_.shift, bias, bias_h, f_.channels);
+        }
     }
 
     // ---- steps
 
-    float *gate(dim_t g) const { return w_.gates + g * count_; }
-    const Sum *x_sums(dim_t g, dim_t t) const { return w_.x_sums + (g * f_.steps + t) * count_; }
-    const Sum *h_sums(dim_t g) const { return w_.h_sums + g * count_; }
-    gate_params params(dim_t g) const { return {w_.factors + g * f_.channels, w_.bias + g * f_.channels}; }
-
-    void add(dim_t g, dim_t t) const {
-        add_gates(x_sums(g, t), h_sums(g), params(g), gate(g), f_.batch, f_.channels);
+    /// body(place) for all blocks. A function of a channel takes tens of cycles.
+    template <typename Body> void for_blocks(const Body &body) const {
+        constexpr dim_t channels_per_task = 1024;
+        const dim_t per_row = f_.channels / f_.block;
+        parallel_for(f_.batch * per_row, div_up(channels_per_task, f_.block), [&](dim_t begin, dim_t end) {
+            const sequential_scope until_all_are_done;
+            const block_buffers b(f_.block);
+            for (dim_t i = begin; i < end; i++)
+                body(b, i * f_.block, i % per_row * f_.block);
+        });
     }
-    void add_peephole(dim_t index, dim_t g) const {
-        if (p_.weights_peephole.ndims != 0)
-            recurrent::add_peephole(w_.peephole + index * f_.channels, w_.c, gate(g), f_.batch, f_.channels);
+
+    /// `at`: the block's first element in a gate of all rows; `channel`: in its row.
+    void add(const block_buffers &b, dim_t g, dim_t t, dim_t at, dim_t channel, float *to) const {
+        add_gates(x_sums(g, t) + at, h_sums(g) + at, params(g, channel), to, b.width);
+    }
+    const Sum *x_sums(dim_t g, dim_t t) const { return w_.x_sums + (g * f_.steps + t) * count_; }
+    Sum *h_sums(dim_t g) const { return w_.h_sums + g * count_; }
+    gate_params params(dim_t g, dim_t channel) const {
+        return {w_.factors + g * f_.channels + channel, w_.bias + g * f_.channels + channel};
     }
 
     void run_step(const bound_weights &weights, dim_t t, const Number *before, Number *after) const {
@@ -255,56 +280,83 @@ private:
         case algorithm::lbr_gru:
             return run_lbr_gru(t, before, after);
         default:
-            add(0, t);
-            apply(*k_.activation, gate(0));
-            states_.store(gate(0), after, count_);
+            for_blocks([&](const block_buffers &b, dim_t at, dim_t channel) {
+                add(b, 0, t, at, channel, b.gate(0));
+                apply(*k_.activation, b.gate(0));
+                states_.store(b.gate(0), after + at, b.width);
+            });
         }
     }
 
     void run_lstm(const bound_weights &weights, dim_t t, Number *after) const {
-        for (dim_t g = 0; g < f_.gates; g++)
-            add(g, t);
-        add_peephole(0, 0);
-        add_peephole(1, 1);
-        apply(*k_.two_logistics, gate(0));
-        apply(*k_.tanh, gate(2));
-        update_cells(gate(0), gate(1), gate(2), w_.c, w_.before, count_);
-        add_peephole(2, 3);
-        apply(*k_.logistic, gate(3));
-        apply(*k_.tanh, w_.before);
+        Number *h = weights.projection ? w_.unprojected : after;
+        for_blocks(
+            [&](const block_buffers &b, dim_t at, dim_t channel) { run_lstm_block(b, t, at, channel, h); });
         if (!weights.projection)
-            return states_.store_product(w_.before, gate(3), after, count_);
-        states_.store_product(w_.before, gate(3), w_.unprojected, count_);
+            return;
         if constexpr (is_int8) {
-            run(*k_.projection, w_.unprojected, weights.projection, w_.projected);
+            run(*k_.projection, h, weights.projection, w_.projected);
             states_.store_projected(w_.projected, w_.projection_sums, w_.projection_factors, after, f_.batch,
                                     f_.state_channels);
         } else {
-            run(*k_.projection, w_.unprojected, weights.projection, after);
+            run(*k_.projection, h, weights.projection, after);
         }
     }
 
+    /// i, f and o lie side by side. With peepholes o has to wait for c.
+    void run_lstm_block(const block_buffers &b, dim_t t, dim_t at, dim_t channel, Number *h) const {
+        float *const i = b.gate(0), *const f = b.gate(1), *const o = b.gate(2), *const candidate = b.gate(3),
+                     *const c = w_.c + at;
+        add(b, 0, t, at, channel, i);
+        add(b, 1, t, at, channel, f);
+        add(b, 2, t, at, channel, candidate);
+        add(b, 3, t, at, channel, o);
+        const float *const peephole = p_.weights_peephole.ndims != 0 ? w_.peephole + channel : nullptr;
+        if (peephole) {
+            add_peephole(peephole, c, i, b.width);
+            add_peephole(peephole + f_.channels, c, f, b.width);
+        }
+        apply(peephole ? *k_.two_logistics : *k_.three_logistics, i);
+        apply(*k_.tanh, candidate);
+        update_cells(i, f, candidate, c, b.other, b.width);
+        if (peephole) {
+            add_peephole(peephole + 2 * f_.channels, c, o, b.width);
+            apply(*k_.logistic, o);
+        }
+        apply(*k_.tanh, b.other);
+        states_.store_product(b.other, o, h + at, b.width);
+    }
+
     void run_gru(const bound_weights &weights, dim_t t, const Number *before, Number *after) const {
-        add(0, t);
-        add(1, t);
-        apply(*k_.two_logistics, gate(0));
-        states_.load(before, w_.before, count_);
-        states_.store_product(gate(1), w_.before, w_.unprojected, count_); // the state after its reset
-        run(*k_.candidate, w_.unprojected, weights.candidate, const_cast<Sum *>(h_sums(2)));
-        add(2, t);
-        apply(*k_.tanh, gate(2));
-        states_.store_gru(gate(0), gate(2), w_.before, after, count_);
+        for_blocks([&](const block_buffers &b, dim_t at, dim_t channel) {
+            add(b, 0, t, at, channel, b.gate(0));
+            add(b, 1, t, at, channel, b.gate(1));
+            apply(*k_.two_logistics, b.gate(0));
+            std::copy_n(b.gate(0), b.width, w_.update + at);
+            states_.load(before + at, b.other, b.width);
+            states_.store_product(b.gate(1), b.other, w_.unprojected + at,
+                                  b.width); // the state after its reset
+        });
+        run(*k_.candidate, w_.unprojected, weights.candidate, h_sums(2));
+        for_blocks([&](const block_buffers &b, dim_t at, dim_t channel) {
+            add(b, 2, t, at, channel, b.gate(2));
+            apply(*k_.tanh, b.gate(2));
+            states_.load(before + at, b.other, b.width);
+            states_.store_gru(w_.update + at, b.gate(2), b.other, after + at, b.width);
+        });
     }
 
     void run_lbr_gru(dim_t t, const Number *before, Number *after) const {
-        add(0, t);
-        add(1, t);
-        apply(*k_.two_logistics, gate(0));
-        add_reset_gate(x_sums(2, t), h_sums(2), params(2), w_.bias + 3 * f_.channels, gate(1), gate(2),
-                       f_.batch, f_.channels);
-        apply(*k_.tanh, gate(2));
-        states_.load(before, w_.before, count_);
-        states_.store_gru(gate(0), gate(2), w_.before, after, count_);
+        for_blocks([&](const block_buffers &b, dim_t at, dim_t channel) {
+            add(b, 0, t, at, channel, b.gate(0));
+            add(b, 1, t, at, channel, b.gate(1));
+            apply(*k_.two_logistics, b.gate(0));
+            add_reset_gate(x_sums(2, t) + at, h_sums(2) + at, params(2, channel),
+                           w_.bias + 3 * f_.channels + channel, b.gate(1), b.gate(2), b.width);
+            apply(*k_.tanh, b.gate(2));
+            states_.load(before + at, b.other, b.width);
+            states_.store_gru(b.gate(0), b.gate(2), b.other, after + at, b.width);
+        });
     }
 
     const rnn_problem &p_;
@@ -347,7 +399,7 @@ private:
     std::vector<const kernel *> all() const {
         std::vector<const kernel *> kernels;
         for (const auto *k : {&k_.layer, &k_.iter, &k_.candidate, &k_.projection, &k_.logistic,
-                              &k_.two_logistics, &k_.tanh, &k_.activation})
+                              &k_.two_logistics, &k_.three_logistics, &k_.tanh, &k_.activation})
             if (*k)
                 kernels.push_back(k->get());
         return kernels;
@@ -398,7 +450,6 @@ candidate plan(const rnn_problem &p, const machine &m) {
         if (element_count(*md) == 0)
             return candidate::refused("a tensor without elements");
     const form f(p);
-    const dim_t count = f.batch * f.channels;
     struct step {
         std::shared_ptr<const kernel> parts::*place;
         candidate answer;
@@ -416,13 +467,19 @@ candidate plan(const rnn_problem &p, const machine &m) {
         multiply(&parts::candidate, f.batch, f.weights_iter, 1);
     if (p.has_projection())
         multiply(&parts::projection, f.batch, f.projection, 0);
+    const auto logistic = [&](auto place, dim_t gates) {
+        call(place, algorithm::eltwise_logistic, 0.f, gates * f.block);
+    };
     if (p.cell == algorithm::vanilla_rnn) {
-        call(&parts::activation, p.activation, p.alpha, count);
+        call(&parts::activation, p.activation, p.alpha, f.block);
     } else {
-        call(&parts::two_logistics, algorithm::eltwise_logistic, 0.f, 2 * count);
-        call(&parts::tanh, algorithm::eltwise_tanh, 0.f, count);
-        if (p.cell == algorithm::vanilla_lstm)
-            call(&parts::logistic, algorithm::eltwise_logistic, 0.f, count);
+        call(&parts::tanh, algorithm::eltwise_tanh, 0.f, f.block);
+        if (p.cell != algorithm::vanilla_lstm || p.weights_peephole.ndims != 0)
+            logistic(&parts::two_logistics, 2);
+        else
+            logistic(&parts::three_logistics, 3);
+        if (p.weights_peephole.ndims != 0)
+            logistic(&parts::logistic, 1);
     }
     for (const step &s : steps)
         if (s.answer.is_refused())

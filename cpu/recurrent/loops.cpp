@@ -27,40 +27,43 @@ OCTET_AVX2_INLINE std::uint8_t code_of(float h, float scale, float shift, float 
 
 } // namespace
 
+void shift_biases(const std::int32_t *of_x, const std::int32_t *of_h, const float *factor, float shift,
+                  float *bias, float *bias_h, dim_t count) {
+    for (dim_t k = 0; k < count; k++) {
+        const auto x = static_cast<float>(of_x[k]), h = static_cast<float>(of_h[k]);
+        bias[k] = bias[k] - ((bias_h ? x : h + x) * shift) / factor[k];
+        if (bias_h)
+            bias_h[k] = bias_h[k] - (h * shift) / factor[k];
+    }
+}
+
 OCTET_AVX2 void add_gates(const std::int32_t *x, const std::int32_t *h, const gate_params &p,
-                          float *__restrict gate, dim_t rows, dim_t channels) {
-    for (dim_t n = 0; n < rows; n++, x += channels, h += channels, gate += channels)
-        for (dim_t k = 0; k < channels; k++)
-            gate[k] = sum_of(x[k], h[k], p.factor[k]) + p.bias[k];
+                          float *__restrict gate, dim_t count) {
+    for (dim_t k = 0; k < count; k++)
+        gate[k] = sum_of(x[k], h[k], p.factor[k]) + p.bias[k];
 }
 OCTET_AVX2 void add_gates(const float *x, const float *h, const gate_params &p, float *__restrict gate,
-                          dim_t rows, dim_t channels) {
-    for (dim_t n = 0; n < rows; n++, x += channels, h += channels, gate += channels)
-        for (dim_t k = 0; k < channels; k++)
-            gate[k] = (x[k] + h[k]) + p.bias[k];
+                          dim_t count) {
+    for (dim_t k = 0; k < count; k++)
+        gate[k] = (x[k] + h[k]) + p.bias[k];
 }
 
 OCTET_AVX2 void add_reset_gate(const std::int32_t *x, const std::int32_t *h, const gate_params &p,
-                               const float *bias_h, const float *reset, float *__restrict gate, dim_t rows,
-                               dim_t channels) {
-    for (dim_t n = 0; n < rows; n++, x += channels, h += channels, reset += channels, gate += channels)
-        for (dim_t k = 0; k < channels; k++)
-            gate[k] = std::fma(reset[k], static_cast<float>(h[k]) / p.factor[k] + bias_h[k],
-                               static_cast<float>(x[k]) / p.factor[k]) +
-                      p.bias[k];
+                               const float *bias_h, const float *reset, float *__restrict gate, dim_t count) {
+    for (dim_t k = 0; k < count; k++)
+        gate[k] = std::fma(reset[k], static_cast<float>(h[k]) / p.factor[k] + bias_h[k],
+                           static_cast<float>(x[k]) / p.factor[k]) +
+                  p.bias[k];
 }
 OCTET_AVX2 void add_reset_gate(const float *x, const float *h, const gate_params &p, const float *bias_h,
-                               const float *reset, float *__restrict gate, dim_t rows, dim_t channels) {
-    for (dim_t n = 0; n < rows; n++, x += channels, h += channels, reset += channels, gate += channels)
-        for (dim_t k = 0; k < channels; k++)
-            gate[k] = std::fma(reset[k], h[k] + bias_h[k], x[k]) + p.bias[k];
+                               const float *reset, float *__restrict gate, dim_t count) {
+    for (dim_t k = 0; k < count; k++)
+        gate[k] = std::fma(reset[k], h[k] + bias_h[k], x[k]) + p.bias[k];
 }
 
-OCTET_AVX2 void add_peephole(const float *weights, const float *c, float *__restrict gate, dim_t rows,
-                             dim_t channels) {
-    for (dim_t n = 0; n < rows; n++, c += channels, gate += channels)
-        for (dim_t k = 0; k < channels; k++)
-            gate[k] = std::fma(weights[k], c[k], gate[k]);
+OCTET_AVX2 void add_peephole(const float *weights, const float *c, float *__restrict gate, dim_t count) {
+    for (dim_t k = 0; k < count; k++)
+        gate[k] = std::fma(weights[k], c[k], gate[k]);
 }
 
 OCTET_AVX2 void update_cells(const float *i, const float *f, const float *candidate, float *__restrict c,

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What a step of a recurrent network does beside its products and functions, as loops over rows of contiguous
+// What a step of a recurrent network does beside its products and functions, as loops over contiguous
 // channels: common/rnn.hpp for many elements at once. Compiled for AVX2.
 
 #include "common/rnn_problem.hpp"
@@ -13,21 +13,25 @@ struct gate_params {
     const float *bias;
 };
 
-/// gate = f32(x + h) / factor + bias for a gate of `rows` rows.
+/// Subtracts from a gate's bias what a shift of codes adds to the sums of x and h: the sums of weights times the
+/// shift. Those of h from a bias of their own where there is one.
+void shift_biases(const std::int32_t *of_x, const std::int32_t *of_h, const float *factor, float shift,
+                  float *bias, float *bias_h, dim_t count);
+
+/// gate = f32(x + h) / factor + bias
 ///@{
-void add_gates(const std::int32_t *x, const std::int32_t *h, const gate_params &p, float *gate, dim_t rows,
-               dim_t channels);
-void add_gates(const float *x, const float *h, const gate_params &p, float *gate, dim_t rows, dim_t channels);
+void add_gates(const std::int32_t *x, const std::int32_t *h, const gate_params &p, float *gate, dim_t count);
+void add_gates(const float *x, const float *h, const gate_params &p, float *gate, dim_t count);
 ///@}
 /// The candidate of lbr_gru: fma(reset, h / factor + bias_h, x / factor) + bias.
 ///@{
 void add_reset_gate(const std::int32_t *x, const std::int32_t *h, const gate_params &p, const float *bias_h,
-                    const float *reset, float *gate, dim_t rows, dim_t channels);
+                    const float *reset, float *gate, dim_t count);
 void add_reset_gate(const float *x, const float *h, const gate_params &p, const float *bias_h,
-                    const float *reset, float *gate, dim_t rows, dim_t channels);
+                    const float *reset, float *gate, dim_t count);
 ///@}
 /// gate = fma(weights, c, gate)
-void add_peephole(const float *weights, const float *c, float *gate, dim_t rows, dim_t channels);
+void add_peephole(const float *weights, const float *c, float *gate, dim_t count);
 /// c = fma(i, candidate, c * f); copy = c
 void update_cells(const float *i, const float *f, const float *candidate, float *c, float *copy, dim_t count);
 

@@ -2,6 +2,8 @@
 
 // The tensors of an execution to and from the contiguous rows of cpu/recurrent: any layout, codes or floats.
 
+#include <algorithm>
+
 #include "common/layout/layout.hpp"
 #include "common/rnn.hpp"
 
@@ -59,6 +61,8 @@ public:
     template <typename Number> void store_layer(const Number *first, const Number *second) const {
         const bool is_sum = p_.direction == rnn_direction::bidirectional_sum;
         const dim_t o = p_.state_channels();
+        if (!is_sum && p_.dst_layer.strides[2] == 1 && holds<Number>(p_.dst_layer.data_type))
+            return copy_rows(first, second);
         for_each(p_.dst_layer, [&](const coordinates &at, dim_t offset, dim_t) {
             const dim_t index = (at[0] * p_.batch() + at[1]) * o + at[2] % o;
             if (is_sum)
@@ -80,6 +84,22 @@ public:
     }
 
 private:
+    template <typename Number> static bool holds(data_type type) {
+        return (type == data_type::f32) == std::is_same_v<Number, float>;
+    }
+    /// Of results that keep their numbers, row by row.
+    template <typename Number> void copy_rows(const Number *first, const Number *second) const {
+        const dim_t o = p_.state_channels();
+        auto *const dst = args_.get<Number>(OCTET_ARG_DST_LAYER);
+        for (dim_t t = 0; t < p_.steps(); t++)
+            for (dim_t n = 0; n < p_.batch(); n++) {
+                Number *const row = dst + plain_offset(p_.dst_layer, {t, n, 0});
+                std::copy_n(first + (t * p_.batch() + n) * o, o, row);
+                if (p_.directions() == 2)
+                    std::copy_n(second + (t * p_.batch() + n) * o, o, row + o);
+            }
+    }
+
     /// The two last dimensions of a tensor {L, D, …}.
     static memory_desc layer_of(const memory_desc &md, dim_t l, dim_t d) {
         memory_desc part = md;
