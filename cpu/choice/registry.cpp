@@ -26,6 +26,7 @@
 #include "cpu/group_products/drive.hpp"
 #include "cpu/lanes/batch_statistics.hpp"
 #include "cpu/lanes/layer_normalization.hpp"
+#include "cpu/lanes/lrn.hpp"
 #include "cpu/lanes/reduction.hpp"
 #include "cpu/machine/isa.hpp"
 #include "cpu/pool/drive.hpp"
@@ -170,7 +171,9 @@ families<binary_problem> families_of(const binary_problem &) {
 families<softmax_problem> families_of(const softmax_problem &) {
     return {in_one_order<softmax_problem, softmax::plan>("jit:stream"), reference<softmax_problem>()};
 }
-families<lrn_problem> families_of(const lrn_problem &) { return {reference<lrn_problem>()}; }
+families<lrn_problem> families_of(const lrn_problem &) {
+    return {{"lanes", code::plain, lanes::plan}, reference<lrn_problem>()};
+}
 families<prelu_problem> families_of(const prelu_problem &) {
     return {in_one_order<prelu_problem, stream::plan>("jit:stream"), reference<prelu_problem>()};
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "common/element.hpp"
@@ -148,6 +149,14 @@ task main_task(const softmax_problem &p) {
 
 // ---- the kernel
 
+/// Of the exponentials, by the C library.
+template <typename T> float log_of_sum_in_order(const row_of<T> &row, float maximum) {
+    float sum = 0.f;
+    for (dim_t i = 0; i < row.count; i++)
+        sum = sum + std::exp(static_cast<float>(row[i]) - maximum);
+    return std::log(sum);
+}
+
 class softmax_kernel : public kernel {
 public:
     softmax_kernel(instruction_set isa, const softmax_problem &p)
@@ -157,15 +166,14 @@ public:
             terms_ = by_code(tflite_terms(p));
         } else if (form_ == form::ort) {
             real_terms_ = by_code(ort_exponentials(p));
-        } else {
+        } else if (!p.sums_in_order) {
             exponentials_ = plan_task(isa, exponentials_task(p)).make();
         }
     }
 
     void execute(const arguments &args) const override {
         const auto words = static_cast<std::size_t>(rows_);
-        const std::size_t exponentials =
-            form_ == form::f32 ? static_cast<std::size_t>(element_count(p_.src)) : 0;
+        const std::size_t exponentials = exponentials_ ? static_cast<std::size_t>(element_count(p_.src)) : 0;
         auto *maxima = static_cast<std::uint32_t *>(
             thread_scratch(scratch_slot::between_steps, (3 * words + exponentials) * sizeof(std::uint32_t)));
         const arguments with_maxima(args, arg_maximum, maxima);
@@ -267,6 +275,10 @@ private:
         auto *exponentials = args.get<float>(arg_exponentials);
         for_each_row(p_.src, args.get<const T>(OCTET_ARG_SRC),
                      [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of_reals(row); });
+        if (p_.sums_in_order)
+            return for_each_row(
+                p_.src, args.get<const T>(OCTET_ARG_SRC),
+                [&](const row_of<T> &row, dim_t to) { numbers[to] = log_of_sum_in_order(row, maxima[to]); });
         exponentials_->execute(arguments(args, OCTET_ARG_DST, exponentials));
         for_each_row(exponentials_of(p_), exponentials, [&](const row_of<float> &row, dim_t to) {
             const float sum = sum_of(p_, row);
@@ -281,7 +293,7 @@ private:
     softmax_table<std::int32_t> terms_{}; ///< exponentials as terms of sums
     softmax_table<float> real_terms_{};
     const std::shared_ptr<const kernel> main_;
-    std::shared_ptr<const kernel> exponentials_; ///< form::f32
+    std::shared_ptr<const kernel> exponentials_; ///< form::f32, unless it sums in order
 };
 
 // ---- large tensors in blocks, so that what lies between the parts stays in caches
@@ -323,7 +335,7 @@ std::shared_ptr<const kernel> make_blocks(instruction_set isa, const softmax_pro
 }
 
 std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_problem &p) {
-    if (refuses_softmax_rows(p).empty())
+    if (!p.sums_in_order && refuses_softmax_rows(p).empty())
         return create_softmax_rows(isa, p);
     const int d = dimension_of_blocks(p);
     const dim_t size =
@@ -336,8 +348,6 @@ std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_pr
 } // namespace
 
 candidate plan(const softmax_problem &p, const machine &m) {
-    if (p.sums_in_order)
-        return candidate::refused("a logsoftmax along an axis that is not innermost, which sums in order");
     if (is_small_float(p.src.data_type) || is_small_float(p.dst.data_type))
         return candidate::refused("elements of bf16 or f16");
     if (softmax_form_of(p) == form::ort && p.dst.data_type == data_type::s8 && ort_softmax_overflows(p))

@@ -1,6 +1,7 @@
 // The logarithm of softmax against the real formula along every axis; the bytes are oneDNN's vectors', which
 // `octet check` replays.
 // SPDX-License-Identifier: Apache-2.0
+#include "support/effort.hpp"
 #include "support/naive.hpp"
 
 namespace octet::test {
@@ -35,6 +36,41 @@ TEST(logsoftmax, is_close_to_the_real_formula_along_every_axis) {
                 static_cast<double>(scale) * (element(md, src.get_data_handle(), at) - std::log(sum));
             ASSERT_NEAR(element(md, dst.get_data_handle(), at), expected, 3e-5) << pd.problem_str();
         });
+    }
+}
+
+TEST(logsoftmax, has_the_bytes_of_the_definition_on_every_level) {
+    inputs in(174);
+    for (std::int64_t i = 0; i < problem_count(150); i++) {
+        dims sizes;
+        for (std::int64_t d = in.between(1, 4); d > 0; d--)
+            sizes.push_back(in.between(1, 20));
+        const memory::desc md = any_layout(in, sizes, data_type::f32);
+        const memory src(md, cpu), dst(md, cpu), expected(md, cpu);
+        for_each(sizes, [&](const dims &at) {
+            src.map_data<float>()[offset_of(md, at)] = static_cast<float>(in.between(-8000, 8000)) / 1000;
+        });
+        const int axis = static_cast<int>(in.between(0, static_cast<std::int64_t>(sizes.size()) - 1));
+        const auto run = [&](const memory &to) {
+            const logsoftmax_forward::primitive_desc pd({prop_kind::forward_inference, md, axis}, cpu);
+            logsoftmax_forward(pd).execute(stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, to}});
+            return std::string(pd.impl_info_str());
+        };
+        set_max_cpu_isa(cpu_isa::ref);
+        EXPECT_EQ(run(expected), "ref");
+        for (const cpu_isa level : get_available_cpu_isas())
+            for (const int threads : {1, 3}) {
+                set_max_cpu_isa(level);
+                set_num_threads(threads);
+                EXPECT_EQ(run(dst) == "ref", level == cpu_isa::ref);
+                for_each(sizes, [&](const dims &at) {
+                    ASSERT_EQ(element(md, dst.get_data_handle(), at),
+                              element(md, expected.get_data_handle(), at))
+                        << "axis " << axis << " of " << sizes.size() << ", " << to_string(level);
+                });
+            }
+        set_max_cpu_isa(cpu_isa::all);
+        set_num_threads(0);
     }
 }
 
