@@ -26,12 +26,25 @@ class BackendRep(base.BackendRep):
     """A prepared model. Its outputs have the types that the model declares; in a network int64 is int32 and bool
     is uint8.
 
+    Sizes, axes, scales and conditions are constants of a network. Where they are inputs of the model, each run makes
+    one for the values that it is given, unless they are those of the run before.
+
     - model: the model
     - options: keyword arguments of octet.Network
     """
 
     def __init__(self, model: onnx.ModelProto, **options: Any) -> None:
-        self.network = Network(model, **options)
+        self._model, self._options = model, options
+        self._names = [value.name for value in model.graph.input]
+        self._parameters: List[str] = []
+        self._values: List[bytes] = []
+        self.network: Any = None
+        try:
+            self.network = Network(model, **options)
+        except (_octet.UnsupportedError, ValueError):
+            self._parameters = _parameters(model)
+            if not self._parameters:
+                raise
         self._types = {}
         for output in model.graph.output:
             code = output.type.tensor_type.elem_type
@@ -47,10 +60,24 @@ class BackendRep(base.BackendRep):
         _no_options("run", kwargs)
         if isinstance(inputs, np.ndarray):
             inputs = [inputs]
+        if self._parameters:
+            inputs = self._specialise(inputs if isinstance(inputs, dict) else dict(zip(self._names, inputs)))
         results = self.network(**inputs) if isinstance(inputs, dict) else self.network(*inputs)
         results = results if isinstance(results, tuple) else (results,)
         return tuple(result.astype(self._types.get(output.name, result.dtype), copy=False)
                      for output, result in zip(self.network.outputs, results))
+
+    def _specialise(self, inputs: Dict[str, Any]) -> Dict[str, Any]:
+        """Makes the network for these values of the parameters. Returns the other inputs."""
+        given = {name: np.asarray(inputs[name]) for name in self._parameters if name in inputs}
+        values = [name.encode() + value.tobytes() for name, value in given.items()]
+        if values != self._values or not self.network:
+            try:
+                self.network = Network(_with_constants(self._model, given), **self._options)
+            except ValueError as error:  # of the model, not of these values
+                raise _octet.UnsupportedError(str(error)) from None
+            self._values = values
+        return {name: value for name, value in inputs.items() if name not in given}
 
 
 class Backend(base.Backend):
@@ -58,7 +85,8 @@ class Backend(base.Backend):
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
-        """Whether Octet runs a model: each operator, type and size in it.
+        """Whether Octet runs a model: each operator, type and size in it, whatever its inputs are. A model that
+        needs values of some (`BackendRep`) is none.
 
         - model: the model
         - device: "CPU"
@@ -74,7 +102,7 @@ class Backend(base.Backend):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> BackendRep:
-        """A model, ready to run. An error says what Octet lacks.
+        """A model, ready to run. An error says what Octet lacks; `run` does where that depends on the inputs.
 
         - model: the model
         - device: "CPU"
@@ -116,6 +144,29 @@ class Backend(base.Backend):
         - device: its name
         """
         return device.split(":")[0] == "CPU"
+
+
+def _parameters(model: onnx.ModelProto) -> List[str]:
+    """Inputs that may have to be constants: numbers, and lists that no node takes as its data."""
+    without_data = ("ConstantOfShape", "If", "Loop", "Range")
+    data = {node.input[0] for node in model.graph.node if node.input and node.op_type not in without_data}
+
+    def may_be(value: onnx.ValueInfoProto) -> bool:
+        tensor = value.type.tensor_type
+        rank = len(tensor.shape.dim) if tensor.HasField("shape") else 2
+        return rank == 0 or (rank == 1 and value.name not in data)
+
+    return [value.name for value in model.graph.input if may_be(value)]
+
+
+def _with_constants(model: onnx.ModelProto, values: Dict[str, Any]) -> onnx.ModelProto:
+    """A copy of the model with constants in the places of inputs."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.input[:]
+    copy.graph.input.extend(value for value in model.graph.input if value.name not in values)
+    copy.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in values.items())
+    return copy
 
 
 def _model_of(node: onnx.NodeProto, inputs: List[Any], outputs_info: Any, opset_version: int) -> onnx.ModelProto:

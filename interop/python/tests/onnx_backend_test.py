@@ -28,14 +28,46 @@ import onnx.backend.test  # noqa: E402
 import octet  # noqa: E402
 import octet.onnx_backend as backend  # noqa: E402
 
-cases = onnx.backend.test.BackendTest(backend.Backend, __name__).test_cases
+
+
+class Prepared:
+    """A model that counts as refused if its network is, also where that depends on the inputs."""
+
+    def __init__(self, prepared):
+        self.prepared = prepared
+
+    def run(self, inputs):
+        try:
+            return self.prepared.run(inputs)
+        except octet.UnsupportedError as refusal:
+            raise unittest.SkipTest(str(refusal))
+
+
+class Suite(backend.Backend):
+    @classmethod
+    def is_compatible(cls, model, device="CPU", **kwargs):
+        return True  # for `prepare` to say
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **kwargs):
+        try:
+            return Prepared(super().prepare(model, device, **kwargs))
+        except (octet.UnsupportedError, ValueError) as refusal:
+            raise unittest.SkipTest(str(refusal))
+
+
+tests = onnx.backend.test.BackendTest(Suite, __name__)
+# ONNX Runtime, whose bytes Octet has, gives other numbers, and leaves these out itself.
+for kind in ("cubic", "linear"):
+    tests.exclude(f"test_resize_downsample_scales_{kind}_align_corners_cpu")
+cases = tests.test_cases
 suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(cases[f"OnnxBackend{kind}ModelTest"])
                            for kind in ("Node", "Simple", "PyTorchConverted", "PyTorchOperator"))
 result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(suite)
 passed = result.testsRun - len(result.skipped) - len(result.failures) - len(result.errors)
 print(f"{passed} of {result.testsRun // 2} models pass")  # each is also a test of CUDA, which is skipped
 assert result.wasSuccessful()
-assert passed >= 451 or not onnx.__version__.startswith("1.12."), passed
+assert passed >= 547 or not onnx.__version__.startswith("1.12."), passed
 
 # The page's list of what is missing.
 with open(os.path.join(os.environ["OCTET_SOURCE_DIR"], "doc", "onnx.md")) as file:
@@ -57,6 +89,16 @@ prepared = backend.prepare(model, "CPU:0", threads=1)
 assert isinstance(prepared, onnx.backend.base.BackendRep) and prepared.network.inputs[0].name == "a"
 assert prepared.run([a, a])[0].tolist() == [2, 4, 6] == prepared.run({"a": a, "b": a})[0].tolist()
 assert backend.is_compatible(model) and not backend.is_compatible(model, "CUDA")
+reshape = onnx.helper.make_node("Reshape", ["a", "shape"], ["sum"])  # a network for each shape
+info = [onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, [6]),
+        onnx.helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [2])]
+model_of_shapes = onnx.helper.make_model(onnx.helper.make_graph(
+    [reshape], "reshape", info, [onnx.helper.make_tensor_value_info("sum", onnx.TensorProto.FLOAT, None)]),
+    opset_imports=[onnx.helper.make_opsetid("", 13)])
+assert not backend.is_compatible(model_of_shapes)
+prepared_shapes = backend.prepare(model_of_shapes)
+for shape in ([2, 3], [3, 2], [3, 2]):
+    assert prepared_shapes.run([np.float32(range(6)), np.int64(shape)])[0].shape == tuple(shape)
 unknown = onnx.helper.make_node("NonMaxSuppression", ["a", "b"], ["sum"])
 for function, allowed in ((lambda: backend.prepare(model, "CUDA"), "device is 'CUDA', allowed: 'CPU'"),
                           (lambda: prepared.run([a, a], slow=1), "run has no argument 'slow', allowed: inputs"),
