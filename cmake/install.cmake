@@ -54,8 +54,8 @@ if(TARGET octet::network)
     octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet
         "" "${octet_formats_libraries}")
 else()
-    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN onnx_graph.hpp
-        EXCLUDE PATTERN contract.hpp EXCLUDE
+    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN decoder.hpp EXCLUDE PATTERN graph.hpp EXCLUDE
+        PATTERN onnx_graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE
         PATTERN quantize.hpp EXCLUDE PATTERN octet.h EXCLUDE)
 endif()
 install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp"

@@ -8,7 +8,7 @@ import os
 import sys
 
 TOPICS = {
-    "networks": ["network", "quantize"], "graphs": ["graph", "onnx_graph", "shared_bytes"],
+    "networks": ["network", "decoder", "quantize"], "graphs": ["graph", "onnx_graph", "shared_bytes"],
     "contracts": ["contract", "profile"],
     "common": ["primitive"], "products": ["convolution", "deconvolution", "inner_product", "matmul", "rnn"],
     "elementwise": ["eltwise", "binary", "prelu", "sum", "concat", "shuffle"],

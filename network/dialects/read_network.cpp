@@ -8,6 +8,7 @@
 #include "network/graph/file.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
+#include "octet/decoder.hpp"
 #include "octet/network.hpp"
 #include "octet/onnx_graph.hpp"
 
@@ -48,10 +49,11 @@ graph read_network(const std::uint8_t *bytes, std::size_t size, const std::strin
 
 namespace {
 
-/// A network of a file; what is wrong with it begins with the file's name.
-network named(const std::string &name, model::graph g, const network_options &options) {
+/// A network or decoder of a file; what is wrong with it begins with the file's name.
+template <typename Network, typename Options>
+Network named(const std::string &name, model::graph g, const Options &options) {
     try {
-        return network(std::move(g), options);
+        return Network(std::move(g), options);
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());
     }
@@ -60,11 +62,14 @@ network named(const std::string &name, model::graph g, const network_options &op
 } // namespace
 
 network::network(const std::string &path, const network_options &options)
-    : network(named(path, model::read_network(path), options)) {}
+    : network(named<network>(path, model::read_network(path), options)) {}
 
 network::network(const void *bytes, std::size_t size, const std::string &name, const network_options &options)
-    : network(
-          named(name, model::read_network(static_cast<const std::uint8_t *>(bytes), size, name), options)) {}
+    : network(named<network>(name, model::read_network(static_cast<const std::uint8_t *>(bytes), size, name),
+                             options)) {}
+
+decoder::decoder(const std::string &path, const decoder_options &options)
+    : decoder(named<decoder>(path, model::read_network(path), options)) {}
 
 std::vector<refused_node> refused_nodes(const std::string &path, const network_options &options) {
     std::optional<model::graph> g;

@@ -221,6 +221,11 @@ void tensor_buffers::fill(tensor_id t, std::vector<std::uint8_t> element) {
     slots_[t.index()].fill = std::move(element);
 }
 
+void tensor_buffers::lend(tensor_id t) {
+    slots_[t.index()].is_separate = true;
+    slots_[t.index()].is_lent = true;
+}
+
 std::vector<lifetime> tensor_buffers::lifetimes() const {
     std::vector<lifetime> result(slots_.size());
     const auto extend_slot = [&](slot_id slot, std::size_t node) {

@@ -34,6 +34,7 @@ struct memory_plan {
     struct slot {
         std::size_t bytes = 0;    ///< 0: nobody uses it
         bool is_separate = false; ///< outlives a run: inputs, variables, what padding is filled into
+        bool is_lent = false;     ///< lies in bytes of whoever runs, and has none of its own
         std::vector<std::uint8_t>
             fill;               ///< bytes of an element that fills a separate one at first; none: zeros
         std::size_t offset = 0; ///< in the arena, of one that is not separate
@@ -98,6 +99,9 @@ public:
 
     /// A buffer that outlives a run and holds copies of `element` at first. Comes before anyone uses the tensor.
     void fill(tensor_id t, std::vector<std::uint8_t> element);
+
+    /// Lets an input or an output of the network have no bytes but those that a context is given.
+    void lend(tensor_id t);
 
     /// The buffer of a tensor if it has one: those that vanished between fused operators have none.
     buffer find(tensor_id t) const { return own_.at(t.index()); }

@@ -19,7 +19,7 @@ run_memory::run_memory(const memory_plan &plan)
     if (plan.arena_bytes != 0)
         arena_ = bytes(plan.arena_bytes);
     for (std::size_t i = 0; i < plan.slots.size(); i++) {
-        if (plan.slots[i].bytes == 0)
+        if (plan.slots[i].bytes == 0 || plan.slots[i].is_lent)
             continue;
         const slot_id slot(i);
         if (plan.slots[i].is_separate)
@@ -32,7 +32,7 @@ run_memory::run_memory(const memory_plan &plan)
 
 void *run_memory::own_address(slot_id slot) const {
     const std::size_t i = slot.index();
-    if (plan_->slots[i].bytes == 0) // perhaps there is no arena, either
+    if (plan_->slots[i].bytes == 0 || plan_->slots[i].is_lent) // perhaps there is no arena, either
         return nullptr;
     return separate_[i] ? separate_[i].get_data_handle()
                         : arena_.map_data<std::uint8_t>() + plan_->slots[i].offset;
@@ -40,6 +40,11 @@ void *run_memory::own_address(slot_id slot) const {
 
 void run_memory::bind(slot_id slot, void *user) {
     addresses_[slot.index()] = user ? user : own_address(slot);
+}
+
+void run_memory::bind_sequences(slot_id slot, std::vector<std::uint8_t *> bytes) {
+    sequences_.resize(addresses_.size());
+    sequences_[slot.index()] = std::move(bytes);
 }
 
 void run_memory::refill(slot_id slot) {

@@ -25,6 +25,16 @@ public:
     /// Lets a slot lie in the caller's bytes; null: in its own again.
     void bind(slot_id slot, void *bytes);
 
+    /// Lets each sequence of a batch lie in bytes of its own: only steps that ask for `sequence` can run then.
+    void bind_sequences(slot_id slot, std::vector<std::uint8_t *> bytes);
+
+    /// The first byte of sequence i of a batch, each of which has so many bytes.
+    std::uint8_t *sequence(const buffer &b, std::size_t i, std::size_t bytes) const {
+        if (!b.is_shared() && !sequences_.empty() && !sequences_[b.slot().index()].empty())
+            return sequences_[b.slot().index()].at(i);
+        return at<std::uint8_t>(b) + i * bytes;
+    }
+
     /// Fills a separate slot as it was at first.
     void refill(slot_id slot);
 
@@ -35,6 +45,7 @@ private:
     memory arena_;
     std::vector<memory> separate_; ///< by slot; null for those in the arena
     std::vector<void *> addresses_;
+    std::vector<std::vector<std::uint8_t *>> sequences_; ///< by slot; empty: one after the other
 };
 
 } // namespace octet::model

@@ -89,16 +89,25 @@ bool context::are_appended(const binding &past, const binding &present) const {
     if (past.output || !present.output || past.bytes != present.bytes || past.size != present.size ||
         present.is_copied)
         return false;
+    return appends(past.tensor, present.tensor);
+}
+
+bool context::appends(tensor_id past, tensor_id present) const {
     std::ptrdiff_t readers = 0;
     for (const node &n : get_graph().nodes)
-        readers += std::count(n.inputs.begin(), n.inputs.end(), static_cast<int>(past.tensor.index()));
+        readers += std::count(n.inputs.begin(), n.inputs.end(), static_cast<int>(past.index()));
     if (readers > 1)
         return false;
-    const buffer &from = plan_->buffers[past.tensor.index()], &to = plan_->buffers[present.tensor.index()];
+    const buffer &from = plan_->buffers[past.index()], &to = plan_->buffers[present.index()];
     return std::any_of(plan_->steps.begin(), plan_->steps.end(), [&](const auto &step) {
         const auto *const appending = dynamic_cast<const appending_step *>(step.get());
         return appending && appending->appends(from, to);
     });
+}
+
+void context::bind_sequences(tensor_id past, tensor_id present, const std::vector<std::uint8_t *> &bytes) {
+    for (const tensor_id t : {past, present})
+        memory_.bind_sequences(plan_->buffers[t.index()].slot(), bytes);
 }
 
 void context::bind(const binding &b) {

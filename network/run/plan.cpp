@@ -245,7 +245,7 @@ void release_files(const graph &g) {
 void check_memory(std::size_t limit, std::size_t weights, const memory_plan &m) {
     std::size_t buffers = m.arena_bytes;
     for (const memory_plan::slot &s : m.slots)
-        if (s.is_separate)
+        if (s.is_separate && !s.is_lent)
             buffers += s.bytes;
     if (limit != 0 && weights + buffers > limit)
         throw error(status::out_of_memory, "the network needs " + std::to_string(weights + buffers) +
@@ -269,8 +269,8 @@ std::vector<element_groups> broken_groups_of(const graph &g, const std::string &
     return groups;
 }
 
-std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
-                                      packed_weights &weights) {
+std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options, packed_weights &weights,
+                                      const std::vector<tensor_id> &lent) {
     const default_float_environment environment; // scales of rules and fused nodes are computed
     auto result = std::make_shared<plan>();
     result->graph = std::move(g);
@@ -295,6 +295,8 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
             on_behalf_of(own, i, [&] { made.make_primitives(); });
         });
     }
+    for (const tensor_id t : lent)
+        buffers.lend(t);
     result->memory = buffers.place();
     result->buffers.reserve(own.tensors.size());
     result->weights = packed.used();

@@ -26,9 +26,10 @@ struct plan {
 
 /// Checks the graph, makes quantized operators, then those that Octet has, fuses, assigns layouts, lowers,
 /// packs, places the buffers. Sizes are those of the graph; of `options` all else counts. Throws
-/// octet::error, and what `options.progress` throws.
-std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
-                                      packed_weights &weights);
+/// octet::error, and what `options.progress` throws. Inputs and outputs that are `lent` have no bytes but
+/// those that a context is given.
+std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options, packed_weights &weights,
+                                      const std::vector<tensor_id> &lent = {});
 
 /// For each node of a graph the groups of elements that a profile computes otherwise than what lies behind
 /// the last whole one; of size 0 where all elements have one code, and without a profile.

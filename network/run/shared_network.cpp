@@ -85,8 +85,8 @@ network_options options_for(const graph &g, network_options options) {
 
 } // namespace
 
-shared_network::shared_network(graph g, network_options options)
-    : saved_(g.saved), options_(options_for(g, std::move(options))),
+shared_network::shared_network(graph g, network_options options, std::vector<tensor_id> lent)
+    : saved_(g.saved), options_(options_for(g, std::move(options))), lent_(std::move(lent)),
       has_borrowed_(std::any_of(g.tensors.begin(), g.tensors.end(),
                                 [](const tensor &t) { return is_borrowed(t.data); })),
       has_named_sizes_(any_of(inputs_of(g), [&](tensor_id t) { return !tensor_at(g, t).dim_names.empty(); })),
@@ -187,7 +187,7 @@ std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) 
         return plan_at({});
     if (!is_saved && saved_)
         unpack_weights(g);
-    plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
+    plans_.emplace_front(key, make_plan(std::move(g), options_, weights_, lent_));
     if (plans_.size() > most_plans)
         plans_.pop_back();
     return plans_.front().second;

@@ -20,7 +20,8 @@ namespace octet::model {
 
 class shared_network {
 public:
-    shared_network(graph g, network_options options);
+    /// `lent`: inputs and outputs that have no bytes but those that a context is given.
+    shared_network(graph g, network_options options, std::vector<tensor_id> lent = {});
 
     const network_options &options() const { return options_; }
 
@@ -50,6 +51,7 @@ private:
 
     const std::shared_ptr<const saved_plan> saved_; ///< null for other graphs
     const network_options options_;
+    const std::vector<tensor_id> lent_;
     const bool has_borrowed_;    ///< constants, which are there for the first plan alone
     const bool has_named_sizes_; ///< the file leaves sizes open
     const bool is_open_;         ///< and some of them are not known

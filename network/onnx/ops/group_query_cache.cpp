@@ -54,9 +54,15 @@ group_cache::group_cache(const lowering &l, const group_sizes &s, std::size_t pa
         longer_ = l.scratch(memory::desc(s_.cache(s_.most_keys()), s_.type(), format_tag::abcd));
 }
 
+std::uint8_t *group_cache::group(const run_memory &m, const buffer &b, dim_t i, dim_t rows) const {
+    const dim_t bytes = rows * s_.row_bytes();
+    return m.sequence(b, static_cast<std::size_t>(i / s_.groups),
+                      static_cast<std::size_t>(s_.groups * bytes)) +
+           i % s_.groups * bytes;
+}
+
 std::uint8_t *group_cache::rows(const run_memory &m, const group_run &r, dim_t i) const {
-    return r.is_in_place ? m.at<std::uint8_t>(present_) + i * s_.present * s_.row_bytes()
-                         : m.at<std::uint8_t>(*longer_) + i * s_.most_keys() * s_.row_bytes();
+    return r.is_in_place ? group(m, present_, i, s_.present) : group(m, *longer_, i, s_.most_keys());
 }
 
 loops::cached_codes group_cache::codes(const run_memory &m, const group_run &r, dim_t i) const {
@@ -69,8 +75,8 @@ loops::cached_codes group_cache::codes(const run_memory &m, const group_run &r, 
 /// Rows of the cache behind `filled` ones.
 void group_cache::keep_rest(const run_memory &m, dim_t i, dim_t filled) const {
     const dim_t bytes = s_.row_bytes();
-    auto *const y = m.at<std::uint8_t>(present_) + i * s_.present * bytes;
-    const auto *const x = past_ ? m.at<std::uint8_t>(*past_) + i * s_.past * bytes : nullptr;
+    std::uint8_t *const y = group(m, present_, i, s_.present);
+    const std::uint8_t *const x = past_ ? group(m, *past_, i, s_.past) : nullptr;
     if (x == y) // one buffer
         return;
     if (!keeps_rest_ || !x)
@@ -85,7 +91,7 @@ void group_cache::append(const run_memory &m, const group_run &r, dim_t i, const
     const dim_t bytes = s_.row_bytes(), rows_here = r.is_in_place ? s_.present : s_.most_keys(),
                 end = std::min(q.past + s_.rows, rows_here);
     std::uint8_t *const y = rows(m, r, i);
-    const auto *const x = past_ ? m.at<std::uint8_t>(*past_) + (i * s_.past + q.dropped) * bytes : nullptr;
+    const std::uint8_t *const x = past_ ? group(m, *past_, i, s_.past) + q.dropped * bytes : nullptr;
     if (x && x != y)
         std::memmove(y, x, static_cast<std::size_t>(q.past * bytes));
     if (r.is_in_place)
@@ -105,7 +111,7 @@ void group_cache::store(const run_memory &m, const group_run &r, dim_t i) const 
     const group_sequence &q = r.sequences[static_cast<std::size_t>(i / s_.groups)];
     const dim_t bytes = s_.row_bytes();
     const std::uint8_t *const last = rows(m, r, i) + (q.past + s_.rows - q.stored) * bytes;
-    std::copy(last, last + q.stored * bytes, m.at<std::uint8_t>(present_) + i * s_.present * bytes);
+    std::copy(last, last + q.stored * bytes, group(m, present_, i, s_.present));
     keep_rest(m, i, q.stored);
 }
 

@@ -77,6 +77,8 @@ public:
     loops::cached_codes codes(const run_memory &m, const group_run &r, dim_t i) const;
 
 private:
+    /// Group i of all groups of a batch, each of which has so many rows.
+    std::uint8_t *group(const run_memory &m, const buffer &b, dim_t i, dim_t rows) const;
     void keep_rest(const run_memory &m, dim_t i, dim_t filled) const;
 
     group_sizes s_{};

@@ -1,0 +1,329 @@
+// Decoders and their sequences: the logits of a sequence are those of a network that gets all of its tokens at once,
+// however they are cut, whatever runs beside them, and from whatever the sequence was forked.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "network/onnx/tests/onnx_builder.hpp"
+#include "octet/decoder.hpp"
+#include "support/expect_error.hpp"
+
+namespace octet::tests::sequences {
+namespace {
+
+using octet::decoder;
+using octet::sequence;
+using b = onnx_builder;
+using ids = std::vector<std::int32_t>;
+using floats = std::vector<float>;
+
+constexpr std::int64_t words = 19, hidden = 24, heads = 4, groups = 2, width = 16, layers = 2, places = 600;
+
+floats drawn(std::size_t count, float most, unsigned seed) {
+    std::minstd_rand random(seed);
+    floats x(count);
+    for (float &v : x)
+        v = (static_cast<float>(random() % 2001) - 1000.f) * most / 1000.f;
+    return x;
+}
+
+/// What a model has otherwise than the usual one.
+struct unlike {
+    bool has_positions = false, has_only_last_logits = false, reads_past_twice = false;
+    std::int64_t window = -1;
+};
+
+class small_decoder : public b {
+public:
+    explicit small_decoder(const unlike &u = {}) : b(18) {
+        open_input<std::int64_t>("input_ids", {"batch", "rows"});
+        open_input<std::int64_t>("attention_mask", {"batch", "all"});
+        if (u.has_positions)
+            open_input<std::int64_t>("position_ids", {"batch", "rows"});
+        weights("embedding", {words, hidden}, 1.f);
+        weights("cosines", {places, width / 2}, 1.f);
+        weights("sines", {places, width / 2}, 1.f);
+        constant<std::int64_t>("one", {1}, {1});
+        scalar<std::int64_t>("first", 1);
+        set(node("ReduceSum", {"attention_mask", "one"}, {"count"}), "keepdims", std::int64_t{0});
+        node("Sub", {"count", "one"}, {"last"});
+        set(node("Cast", {"last"}, {"lengths"}), "to", std::int64_t{onnx::TensorProto::INT32});
+        node("Shape", {"attention_mask"}, {"sizes"});
+        node("Gather", {"sizes", "first"}, {"size"});
+        set(node("Cast", {"size"}, {"total"}), "to", std::int64_t{onnx::TensorProto::INT32});
+        std::string x = node("Gather", {"embedding", "input_ids"}, {"x"}).output(0);
+        for (std::int64_t i = 0; i < layers; i++)
+            x = layer(x, std::to_string(i), u);
+        if (u.has_only_last_logits) {
+            constant<std::int64_t>("end", {1}, {-1});
+            constant<std::int64_t>("far", {1}, {1 << 30});
+            x = node("Slice", {x, "end", "far", "one"}, {"xl"}).output(0);
+        }
+        weights("head", {hidden, words}, 1.f);
+        node("MatMul", {x, "head"}, {"logits"});
+        output("logits");
+        for (std::int64_t i = 0; i < layers; i++)
+            for (const char *const kind : {"key", "value"})
+                output("present." + std::to_string(i) + "." + kind);
+    }
+
+    model::graph graph_of() const {
+        const std::vector<std::uint8_t> file = finish();
+        return model::read_onnx(file.data(), file.size(), "decoder.onnx");
+    }
+
+private:
+    template <typename T> void open_input(const std::string &name, const names &sizes) {
+        input<T>(name, dims(sizes.size(), -1));
+        auto &shape = *graph()
+                           .mutable_input(graph().input_size() - 1)
+                           ->mutable_type()
+                           ->mutable_tensor_type()
+                           ->mutable_shape();
+        for (std::size_t d = 0; d < sizes.size(); d++)
+            shape.mutable_dim(static_cast<int>(d))->set_dim_param(sizes[d]);
+    }
+    void weights(const std::string &name, const dims &shape, float most) {
+        const auto count = static_cast<std::size_t>(shape[0] * shape[1]);
+        constant<float>(name, shape, drawn(count, most, static_cast<unsigned>(name.size()) + seed_++));
+    }
+    std::string layer(const std::string &x, const std::string &i, const unlike &u) {
+        names inputs = {"q" + i, "", ""};
+        for (const char *const kind : {"key", "value"}) {
+            const std::string past = inputs.emplace_back("past_key_values." + i + "." + kind);
+            input<float>(past, {-1, groups, -1, width});
+            auto &shape = *graph()
+                               .mutable_input(graph().input_size() - 1)
+                               ->mutable_type()
+                               ->mutable_tensor_type()
+                               ->mutable_shape();
+            shape.mutable_dim(0)->set_dim_param("batch");
+            shape.mutable_dim(2)->set_dim_param("past");
+            if (u.reads_past_twice && i == "0")
+                output(node("Neg", {past}, {past + ".negative"}).output(0));
+        }
+        for (const char *const name : {"lengths", "total", "cosines", "sines"})
+            inputs.emplace_back(name);
+        if (u.has_positions)
+            inputs.emplace_back("position_ids");
+        weights("qkv" + i, {hidden, (heads + 2 * groups) * width}, 0.4f);
+        weights("back" + i, {heads * width, hidden}, 0.4f);
+        node("MatMul", {x, "qkv" + i}, {"q" + i});
+        onnx::NodeProto &n = node("GroupQueryAttention", inputs,
+                                  {"a" + i, "present." + i + ".key", "present." + i + ".value"}, microsoft);
+        set(n, "num_heads", heads);
+        set(n, "kv_num_heads", groups);
+        set(n, "do_rotary", std::int64_t{1});
+        set(n, "local_window_size", u.window);
+        node("MatMul", {"a" + i, "back" + i}, {"b" + i});
+        return node("Add", {x, "b" + i}, {"x" + i}).output(0);
+    }
+    unsigned seed_ = 1;
+};
+
+ids tokens_of(std::size_t count, unsigned seed) {
+    std::minstd_rand random(seed);
+    ids t(count);
+    for (std::int32_t &v : t)
+        v = static_cast<std::int32_t>(random() % words);
+    return t;
+}
+
+/// Logits behind each token, of a network that gets all of them at once and has no past.
+floats at_once(const model::graph &g, const ids &tokens) {
+    network_options options;
+    options.rows_alike = true;
+    const auto count = static_cast<dim_t>(tokens.size());
+    options.shapes = {{"input_ids", {1, count}}, {"attention_mask", {1, count}}};
+    for (const int t : g.inputs) {
+        const model::tensor &input = g.tensors[static_cast<std::size_t>(t)];
+        if (input.dims.size() == 4)
+            options.shapes[input.name] = {1, groups, 0, width};
+        if (input.name == "position_ids")
+            options.shapes[input.name] = {1, count};
+    }
+    network net(g, options);
+    net.input("input_ids").copy_from(tokens);
+    net.input("attention_mask").copy_from(ids(tokens.size(), 1));
+    if (options.shapes.count("position_ids") != 0) {
+        ids positions(tokens.size());
+        std::iota(positions.begin(), positions.end(), 0);
+        net.input("position_ids").copy_from(positions);
+    }
+    net.run();
+    return net.output("logits").as<float>();
+}
+
+ids part_of(const ids &x, std::size_t first, std::size_t count) {
+    const auto at = x.begin() + static_cast<std::ptrdiff_t>(first);
+    return {at, at + static_cast<std::ptrdiff_t>(count)};
+}
+floats row_of(const floats &x, std::size_t row) {
+    const auto at = x.begin() + static_cast<std::ptrdiff_t>(row * words);
+    return {at, at + words};
+}
+bool are_alike(const floats &x, const floats &y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+}
+
+decoder_options with_capacity(dim_t capacity) {
+    decoder_options o;
+    o.capacity = capacity;
+    return o;
+}
+
+TEST(Decoder, GivesTheSameLogitsHoweverASequenceIsCut) {
+    for (const unlike &u : {unlike(), unlike{true, false, false, -1}, unlike{false, false, false, 5}}) {
+        const model::graph g = small_decoder(u).graph_of();
+        const ids tokens = tokens_of(90, 3);
+        const floats expected = at_once(g, tokens);
+        decoder d(g, with_capacity(100));
+        for (const std::size_t chunk : {1, 7, 16, 40, 90}) {
+            sequence s = d.new_sequence();
+            for (std::size_t done = 0; done < tokens.size(); done += chunk) {
+                const std::size_t count = std::min(chunk, tokens.size() - done);
+                const floats logits = d.run({{&s, part_of(tokens, done, count), true}}).front();
+                ASSERT_EQ(logits.size(), count * words);
+                for (std::size_t i = 0; i < count; i++)
+                    ASSERT_TRUE(are_alike(row_of(logits, i), row_of(expected, done + i)))
+                        << "chunks of " << chunk << ", token " << done + i << ", window " << u.window;
+            }
+            EXPECT_EQ(s.size(), 90);
+        }
+    }
+}
+
+TEST(Decoder, FillsItsCapacityToTheLastToken) {
+    const model::graph g = small_decoder().graph_of();
+    const ids tokens = tokens_of(64, 4);
+    const floats expected = at_once(g, tokens);
+    decoder d(g, with_capacity(50));
+    sequence s = d.new_sequence();
+    EXPECT_EQ(s.capacity(), 64);
+    d.run(s, part_of(tokens, 0, 52));
+    EXPECT_TRUE(are_alike(d.run(s, part_of(tokens, 52, 12)), row_of(expected, 63)));
+    test::expect_invalid([&] { d.run(s, {1}); }, {"turn 0", "1 tokens", "a sequence of 64", "1 to 0"});
+    s.truncate(0);
+    EXPECT_TRUE(are_alike(d.run(s, tokens), row_of(expected, 63))) << "a whole capacity at once";
+}
+
+TEST(Decoder, RunsSequencesTogetherAsAlone) {
+    const model::graph g = small_decoder().graph_of();
+    decoder d(g, with_capacity(64));
+    constexpr std::size_t count = 11;
+    std::vector<ids> tokens;
+    std::vector<floats> expected;
+    std::vector<sequence> sequences;
+    for (std::size_t i = 0; i < count; i++) {
+        tokens.push_back(tokens_of(30 + i, 10 + static_cast<unsigned>(i)));
+        expected.push_back(at_once(g, tokens.back()));
+        sequences.push_back(d.new_sequence());
+    }
+    std::minstd_rand random(5);
+    for (int step = 0; step < 60; step++) {
+        std::vector<decoder::turn> turns;
+        for (std::size_t i = 0; i < count; i++) {
+            const auto done = static_cast<std::size_t>(sequences[i].size());
+            const std::size_t most = random() % 8 == 0 ? 5 : 1, left = tokens[i].size() - done;
+            if (left > 0 && random() % 3 != 0)
+                turns.push_back({&sequences[i], part_of(tokens[i], done, std::min(most, left))});
+        }
+        if (turns.empty())
+            continue;
+        const std::vector<floats> logits = d.run(turns);
+        for (std::size_t t = 0; t < turns.size(); t++) {
+            const auto i = static_cast<std::size_t>(turns[t].of - sequences.data());
+            ASSERT_TRUE(
+                are_alike(logits[t], row_of(expected[i], static_cast<std::size_t>(sequences[i].size()) - 1)))
+                << "sequence " << i << " of " << turns.size() << " at " << sequences[i].size();
+        }
+    }
+}
+
+TEST(Decoder, ForksShareABeginningAndGoOnApart) {
+    const model::graph g = small_decoder().graph_of();
+    decoder d(g, with_capacity(300));
+    const ids common = tokens_of(70, 6);
+    sequence first = d.new_sequence();
+    d.run(first, common);
+    sequence second = first.fork(), third = first.fork(), empty = d.new_sequence().fork();
+    EXPECT_EQ(empty.size(), 0);
+    const auto check = [&](sequence &s, const ids &before, unsigned seed) {
+        ids all = before;
+        const ids more = tokens_of(9, seed);
+        all.insert(all.end(), more.begin(), more.end());
+        EXPECT_TRUE(are_alike(d.run(s, more), row_of(at_once(g, all), all.size() - 1))) << seed;
+        return all;
+    };
+    const ids of_first = check(first, common, 1), of_second = check(second, common, 2);
+    sequence fourth = second.fork(); // of what is partly shared
+    second = d.new_sequence();       // frees it
+    check(third, common, 3);
+    check(fourth, of_second, 4);
+    first.truncate(50);
+    check(first, part_of(of_first, 0, 50), 5);
+    third.truncate(3);
+    check(third, part_of(common, 0, 3), 6);
+}
+
+TEST(Decoder, TellsWhatSequencesTake) {
+    decoder d(small_decoder().graph_of(), with_capacity(64));
+    EXPECT_EQ(d.bytes_of(65), 2u * layers * groups * 2 * 4096) << "a page has 64 rows";
+    sequence s = d.new_sequence();
+    EXPECT_EQ(s.bytes(), 0u);
+    d.run(s, {1, 2, 3});
+    EXPECT_EQ(s.bytes(), 2u * layers * groups * 4096);
+    test::expect_invalid([&] { s.truncate(4); }, {"size is 4", "0 to 3"});
+    s.truncate(0);
+    EXPECT_EQ(s.bytes(), 0u);
+}
+
+TEST(Decoder, GivesTheLogitsThatTheNetworkHas) {
+    const ids tokens = tokens_of(21, 8);
+    const floats expected = at_once(small_decoder().graph_of(), tokens);
+    unlike u;
+    u.has_only_last_logits = true;
+    decoder d(small_decoder(u).graph_of(), with_capacity(64));
+    sequence s = d.new_sequence();
+    EXPECT_TRUE(are_alike(d.run(s, tokens), row_of(expected, 20)));
+    test::expect_invalid([&] { d.run({{&s, tokens, true}}); }, {"logits behind each token"});
+    EXPECT_EQ(s.size(), 21) << "what fails changes nothing";
+}
+
+TEST(Decoder, RefusesOtherNetworksAndTurns) {
+    unlike u;
+    u.reads_past_twice = true;
+    decoder twice(small_decoder(u).graph_of(), with_capacity(32));
+    sequence of_twice = twice.new_sequence();
+    test::expect_invalid([&] { twice.run(of_twice, {1}); },
+                         {"'past_key_values.0.key'", "not appended to in place"});
+    b other(18);
+    other.input<float>("x", {1, 2});
+    other.node("Neg", {"x"}, {"y"});
+    other.output("y");
+    const std::vector<std::uint8_t> file = other.finish();
+    const model::graph g = model::read_onnx(file.data(), file.size(), "other.onnx");
+    test::expect_invalid([&] { decoder d(g); }, {"input 'x' is 1x2", "input_ids, attention_mask"});
+
+    const model::graph usual = small_decoder().graph_of();
+    test::expect_invalid([&] { decoder d(usual, with_capacity(0)); }, {"capacity is 0", "1 or more"});
+    decoder_options sized;
+    sized.network.batch = 2;
+    test::expect_invalid([&] { decoder d(usual, sized); }, {"sizes are given", "allowed: none"});
+    decoder d(usual, with_capacity(32));
+    sequence s = d.new_sequence();
+    test::expect_invalid([&] { d.run(of_twice, {1}); }, {"turn 0", "none of this decoder's"});
+    test::expect_invalid([&] { d.run(s, {}); }, {"turn 0", "0 tokens", "1 to 64"});
+    test::expect_invalid([&] { d.run({{&s, {1}}, {&s, {2}}}); }, {"turn 1", "another turn"});
+    test::expect_invalid([&] { d.run(s, {words}); }, {"Gather"});
+    EXPECT_EQ(s.size(), 0);
+    d.run(s, {1});
+    decoder also = d.new_context();
+    EXPECT_TRUE(are_alike(also.run(s, {2}), row_of(at_once(usual, {1, 2}), 1)));
+}
+
+} // namespace
+} // namespace octet::tests::sequences
