@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -267,6 +269,71 @@ TEST(Decoder, ForksShareABeginningAndGoOnApart) {
     check(first, part_of(of_first, 0, 50), 5);
     third.truncate(3);
     check(third, part_of(common, 0, 3), 6);
+}
+
+/// OCTET_DECODER_RUNS has more of them, OCTET_ORACLE_SEED others.
+TEST(Decoder, HasOneOrderInEveryCombination) {
+    const char *const given = std::getenv("OCTET_DECODER_RUNS");
+    const int runs = given ? std::atoi(given) : 40;
+    struct known {
+        model::graph g;
+        std::vector<ids> prompts;
+        std::vector<floats> logits;
+        std::map<cpu_isa, decoder> by_level;
+    };
+    std::vector<known> models;
+    for (const unlike &u : {unlike(), unlike{true, false, false, -1}, unlike{false, false, false, 7}}) {
+        known &k = models.emplace_back();
+        k.g = small_decoder(u).graph_of();
+        for (const std::size_t count : {5, 21, 90}) {
+            k.prompts.push_back(tokens_of(count, static_cast<unsigned>(count)));
+            k.logits.push_back(at_once(k.g, k.prompts.back()));
+        }
+    }
+    const int usual = get_num_threads();
+    const char *const seed = std::getenv("OCTET_ORACLE_SEED");
+    std::minstd_rand random(seed ? static_cast<unsigned>(std::atoi(seed)) : 11);
+    const auto one_of = [&](const auto &all) { return all[random() % std::size(all)]; };
+    for (int run = 0; run < runs; run++) {
+        known &k = models[random() % models.size()];
+        const std::size_t p = random() % k.prompts.size(), count = k.prompts[p].size();
+        const cpu_isa level = one_of(get_available_cpu_isas());
+        const int threads = 1 + static_cast<int>(random() % 8);
+        set_max_cpu_isa(level);
+        set_num_threads(threads);
+        decoder &d = k.by_level.try_emplace(level, k.g, with_capacity(320)).first->second;
+        const std::size_t chunk = one_of(std::vector<std::size_t>{1, 7, 64, 256, count}),
+                          others = random() % 64;
+        std::vector<sequence> beside;
+        for (std::size_t i = 0; i < (chunk == 1 ? others : others % 3); i++)
+            beside.push_back(d.new_sequence());
+        sequence s = d.new_sequence();
+        if (random() % 2 == 0) { // a beginning that others share
+            const std::size_t shared = random() % count;
+            if (shared > 0)
+                d.run(s, part_of(k.prompts[p], 0, shared));
+            sequence from = std::move(s);
+            s = from.fork();
+            d.run(from, {static_cast<std::int32_t>(run % words)});
+        }
+        for (auto done = static_cast<std::size_t>(s.size()); done < count; done += chunk) {
+            std::vector<decoder::turn> turns;
+            for (sequence &other : beside)
+                if (random() % 4 != 0 && other.size() < other.capacity())
+                    turns.push_back({&other, {static_cast<std::int32_t>(random() % words)}});
+            const std::size_t at = random() % (turns.size() + 1), part = std::min(chunk, count - done);
+            turns.insert(turns.begin() + static_cast<std::ptrdiff_t>(at),
+                         {&s, part_of(k.prompts[p], done, part), true});
+            const floats logits = d.run(turns)[at];
+            ASSERT_EQ(
+                std::memcmp(logits.data(), k.logits[p].data() + done * words, logits.size() * sizeof(float)),
+                0)
+                << "run " << run << ", " << to_string(level) << ", " << threads << " threads, " << count
+                << " tokens in chunks of " << chunk << " beside " << beside.size();
+        }
+    }
+    set_max_cpu_isa(cpu_isa::all);
+    set_num_threads(usual);
 }
 
 TEST(Decoder, TellsWhatSequencesTake) {
