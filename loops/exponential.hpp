@@ -24,6 +24,7 @@ inline __attribute__((always_inline)) float exponential(float x) {
     auto m = static_cast<std::int32_t>(scaled);
     m -= static_cast<float>(m) > scaled; // floor
     const auto n = static_cast<float>(m);
+    // ln 2 in two parts, so that n times the first is exact: it has nine bits, n has eight.
     float r = n * -0.693359375f + x;
     r = n * 2.12194440e-4f + r;
     const float square = r * r;

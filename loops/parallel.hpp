@@ -36,6 +36,7 @@ template <typename Predicate> dim_t first_of(dim_t count, dim_t work, const Pred
     parallel_for(count, work, [&](dim_t begin, dim_t end) {
         for (dim_t i = begin; i < end; i++)
             if (is_found(i)) {
+                // Ranges end in any order, so a place takes the known one's place only if it is smaller.
                 for (dim_t known = first; i < known && !first.compare_exchange_weak(known, i);)
                     continue;
                 return;

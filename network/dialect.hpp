@@ -59,8 +59,8 @@ struct dialect {
     bool may_broadcast_batch = false;
     requantization_rule quantization = requantization_rule::automatic; ///< how it makes codes of real numbers
 
-    /// The runtime of a profile that `check_profile` allows (network/runtime.hpp); null: the operators' own
-    /// lowerings are its only one.
+    /// The runtime of a profile that `check_profile` allows (network/runtime.hpp), or of none; null: the
+    /// operators' own lowerings are the only one.
     std::shared_ptr<const runtime> (*find_runtime)(const std::string &profile) = nullptr;
 
     // ---- Passes, in this order

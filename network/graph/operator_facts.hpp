@@ -157,6 +157,8 @@ enum class size_flow {
     expanded,
     concatenated,
     resized, ///< none: only sizes that the file has
+    axis,    ///< those of the first input without dimension `axis`, or with 1 there
+    sorted,  ///< those of the first input; none if dimension `axis` is open
     lost
 };
 
@@ -232,6 +234,8 @@ struct operator_facts {
     integer_facts integers = {};
     dims_from_values dims = {};
     size_flow flow = size_flow::broadcast;
+    bool sums_single_rows = false; ///< ONNX Runtime sums up a single row in an order of its own
+    std::int64_t folded_since = 0; ///< the first operator set for which ONNX Runtime computes it of constants
     summed_products products = summed_products::none;
 
     constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr,
@@ -306,6 +310,10 @@ public:
         return with(&operator_facts::dims, dims_from_values{first});
     }
     constexpr operator_facts sums(summed_products p) const { return with(&operator_facts::products, p); }
+    constexpr operator_facts single_rows() const { return with(&operator_facts::sums_single_rows, true); }
+    constexpr operator_facts folded_from(std::int64_t opset) const {
+        return with(&operator_facts::folded_since, opset);
+    }
     constexpr operator_facts sizes(size_flow f) const { return with(&operator_facts::flow, f); }
 };
 

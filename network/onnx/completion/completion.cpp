@@ -3,8 +3,8 @@
 #include "octet/onnx_graph.hpp"
 
 #include "network/graph/file.hpp"
-#include "network/onnx/completion/contrib_operators.hpp"
 #include "network/onnx/completion/facts.hpp"
+#include "network/onnx/completion/operators_in_parts.hpp"
 #include "network/onnx/completion/wide_integers.hpp"
 
 namespace octet {
@@ -31,7 +31,7 @@ bool is_onnx_operator(const std::string &name) {
 summed_products onnx_products(const std::string &name) { return onnx_facts(name).products; }
 
 void complete_onnx_graph(graph &g, std::vector<bool> is_int64) {
-    expand_contrib_operators(g);
+    expand_operators_in_parts(g);
     mark_wide_integers(g, std::move(is_int64));
 }
 

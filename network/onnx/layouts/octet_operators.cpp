@@ -305,9 +305,7 @@ void cancel_moved_pairs(ort_graph &g) {
 
 /// Whether ONNX Runtime sums up a single row in an order of its own.
 bool has_order_of_single_rows(const graph &g, const node &n) {
-    constexpr const char *operators[] = {"MatMulNBits", "GroupQueryAttention", "MultiHeadAttention",
-                                         "DecoderMaskedMultiHeadAttention", "ai.onnx::Attention"};
-    return std::find(std::begin(operators), std::end(operators), n.op) != std::end(operators) ||
+    return facts_of(g, n).sums_single_rows ||
            (is_matrix_product(g, n) && input_of(n, 1) && !is_packed_ahead(n, tensor_at(g, input_of(n, 1))));
 }
 

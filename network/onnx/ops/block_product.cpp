@@ -305,6 +305,7 @@ constexpr row onnx_block_product_rows[] = {
     row("MatMulNBits", {3, 6}, lower_product, infer_product, keeps_rows)
         .in(domains::microsoft)
         .sums(products::of_codes)
+        .single_rows()
         .sizes(flow::matrices),
 };
 

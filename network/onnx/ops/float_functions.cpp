@@ -190,6 +190,7 @@ constexpr row loop_row(const char *name, row::rows_question question = rows::fir
         .transposed(passing_kind::elements);
 }
 using alg = algorithm;
+constexpr std::int64_t no_opset = std::numeric_limits<std::int64_t>::max();
 using fn = loops::function;
 
 constexpr row onnx_float_functions_rows[] = {
@@ -208,12 +209,14 @@ constexpr row onnx_float_functions_rows[] = {
         .in(domains::both)
         .transposed(passing_kind::elements)
         .blocked(block_use::activate)
-        .assumes("approximate", std::string_view("none")),
+        .assumes("approximate", std::string_view("none"))
+        .folded_from(20), // of earlier ones it is ONNX Runtime's own
     row("HardSigmoid", 1, lower_float_hard_sigmoid, shape::same, rows::first_input)
         .transposed(passing_kind::elements)
         .blocked(block_use::activate)
         .assumes("beta", 0.5f),
     row("HardSwish", 1, lower_float_hard_swish, shape::same, rows::first_input)
+        .folded_from(no_opset) // a function of others there
         .transposed(passing_kind::elements)
         .blocked(block_use::activate),
     function_row<leaky_relu>("LeakyRelu")

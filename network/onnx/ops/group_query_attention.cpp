@@ -460,6 +460,7 @@ using namespace row_words;
 constexpr row onnx_group_query_attention_rows[] = {
     row("GroupQueryAttention", {7, 14}, lower_group_query_attention, infer_group_query_attention, rows::never)
         .in(domains::microsoft)
+        .single_rows()
         .sizes(flow::rows),
 };
 

@@ -268,10 +268,12 @@ constexpr row onnx_multi_head_attention_rows[] = {
     row("DecoderMaskedMultiHeadAttention", {3, 11}, lower_decoder_masked_attention,
         infer_decoder_masked_attention, rows::never)
         .in(domains::microsoft)
+        .single_rows()
         .sizes(flow::rows),
     row("MultiHeadAttention", {1, 10}, lower_multi_head_attention, shape::multi_head_attention,
         several_keep_rows)
         .in(domains::microsoft)
+        .single_rows()
         .sizes(flow::rows),
 };
 

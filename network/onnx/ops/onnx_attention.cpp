@@ -219,6 +219,7 @@ using namespace row_words;
 
 constexpr row onnx_attention_rows[] = {
     row("ai.onnx::Attention", {3, 7}, lower_onnx_attention, infer_onnx_attention, onnx_attention_keeps_rows)
+        .single_rows()
         .sizes(flow::rows),
 };
 

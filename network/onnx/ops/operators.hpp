@@ -86,8 +86,9 @@ void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
 
 // Families of operators: the rows of each are at the end of its file.
 
-operator_rows onnx_attention_mask_operators();
+operator_rows onnx_argmax_softmax_norms_operators();
 operator_rows onnx_attention_operators();
+operator_rows onnx_attention_mask_operators();
 operator_rows onnx_block_product_operators();
 operator_rows onnx_deconvolution_operators();
 operator_rows onnx_dot_operators();
@@ -95,15 +96,11 @@ operator_rows onnx_dynamic_quantize_lstm_operators();
 operator_rows onnx_fill_range_operators();
 operator_rows onnx_float_conv_operators();
 operator_rows onnx_float_elements_operators();
-operator_rows onnx_float_extremes_operators();
 operator_rows onnx_float_functions_operators();
 operator_rows onnx_float_operands_operators();
 operator_rows onnx_float_powers_operators();
 operator_rows onnx_float_products_operators();
 operator_rows onnx_float_reductions_operators();
-operator_rows onnx_float_row_extremes_operators();
-operator_rows onnx_float_rows_operators();
-operator_rows onnx_float_sums_operators();
 operator_rows onnx_gather_blocks_operators();
 operator_rows onnx_gather_scatter_nd_operators();
 operator_rows onnx_gather_slice_concat_operators();
@@ -111,17 +108,20 @@ operator_rows onnx_group_query_attention_operators();
 operator_rows onnx_gru_operators();
 operator_rows onnx_lrn_operators();
 operator_rows onnx_lstm_operators();
+operator_rows onnx_max_min_operators();
 operator_rows onnx_multi_head_attention_operators();
-operator_rows onnx_normalization_operators();
 operator_rows onnx_pool_operators();
 operator_rows onnx_qlinear_elementwise_operators();
 operator_rows onnx_quantize_linear_operators();
+operator_rows onnx_reduce_max_min_operators();
+operator_rows onnx_reduce_mean_sum_operators();
 operator_rows onnx_reshape_transpose_pad_operators();
 operator_rows onnx_resize_operators();
 operator_rows onnx_rewritten_operators();
 operator_rows onnx_rms_normalization_operators();
 operator_rows onnx_rnn_operators();
 operator_rows onnx_rotary_embedding_operators();
+operator_rows onnx_skip_layer_normalization_operators();
 operator_rows onnx_tile_space_to_depth_operators();
 operator_rows onnx_topk_cumsum_onehot_operators();
 

@@ -250,9 +250,7 @@ constexpr row onnx_topk_cumsum_onehot_rows[] = {
         .arithmetic()
         .sizes(flow::first),
     row("OneHot", 3, lower_one_hot, one_hot_shape, rows::never).elements_of(2).sizes(flow::lost),
-    row("TopK", {1, 2}, lower_top_k, top_k_shape, rows::inner_axis_or_last)
-        .int64()
-        .sizes(flow::first_broadcast),
+    row("TopK", {1, 2}, lower_top_k, top_k_shape, rows::inner_axis_or_last).int64().sizes(flow::sorted),
     row("Trilu", {1, 2}, lower_trilu, shape::same, rows::windows).sizes(flow::first),
 };
 

@@ -96,6 +96,10 @@ private:
             return concatenation(n, y);
         case size_flow::resized:
             return resize(n, y);
+        case size_flow::axis:
+            return reduce(n, {attribute_or<std::int64_t>(n, "axis", 0)}, y);
+        case size_flow::sorted:
+            return sort(n, y);
         case size_flow::lost:
             return lose(y);
         }
@@ -147,18 +151,13 @@ private:
                 result[d] = result[d] == known ? known : unknown;
         if (dims(input_of(n, 0)).size() > result.size())
             lose(y);
-        if (marks_of(n).reduced || is_place_of_extreme(n))
-            reduce(n, y);
+        if (marks_of(n).reduced)
+            reduce(n, attribute_or<std::vector<std::int64_t>>(n, "axes", {}), y);
     }
 
-    static bool is_place_of_extreme(const node &n) { return n.op == "ArgMax" || n.op == "ArgMin"; }
-
-    void reduce(const node &n, tensor_id y) {
+    void reduce(const node &n, std::vector<std::int64_t> axes, tensor_id y) {
         const symbols x = all_[input_of(n, 0)];
         const auto rank = static_cast<std::int64_t>(x.size());
-        std::vector<std::int64_t> axes = attribute_or<std::vector<std::int64_t>>(n, "axes", {});
-        if (is_place_of_extreme(n))
-            axes = {attribute_or<std::int64_t>(n, "axis", 0)};
         if (const tensor_id given = input_of(n, 1); given) {
             const auto integers = fixed_integers(given);
             if (!integers)
@@ -180,6 +179,16 @@ private:
                 kept.push_back(known);
         kept.resize(result.size(), unknown);
         result.assign(kept);
+    }
+
+    /// The first elements along `axis`: ONNX infers no dimension if it does not know how many there are to sort.
+    void sort(const node &n, tensor_id y) {
+        const symbols x = all_[input_of(n, 0)];
+        const auto rank = static_cast<std::int64_t>(x.size());
+        const std::int64_t given = attribute_or<std::int64_t>(n, "axis", -1),
+                           axis = given < 0 ? given + rank : given;
+        const bool is_open = axis < 0 || axis >= rank || x[static_cast<std::size_t>(axis)] != known;
+        is_open ? lose(y) : element_wise(n, 1, y);
     }
 
     /// Input 0 alone gives the output its dimensions: the other inputs are rows of the last dimension or of

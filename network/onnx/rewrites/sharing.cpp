@@ -125,19 +125,16 @@ void compute_split(ort_graph &g, node_id i) {
     }
 }
 
-/// HardSwish is a function of others there, and operators of its own are computed when they run.
-bool has_kernel(ort_graph &g, node_id i) {
-    constexpr std::int64_t gelu_opset = 20;
-    const std::string &op = g.at(i).op;
-    return op != "HardSwish" && (op != "Gelu" || g.get_graph().opset >= gelu_opset) &&
-           g.facts(i).domain != domains::microsoft;
+/// ONNX Runtime computes its own operators when it runs.
+bool is_folded(const ort_graph &g, node_id i) {
+    return g.get_graph().opset >= g.facts(i).folded_since && g.facts(i).domain != domains::microsoft;
 }
 
 /// Sizes that the file leaves open are no constants.
 bool is_computable(ort_graph &g, node_id i) {
     const node &n = g.at(i);
     const bool has_result = n.outputs.size() == 1 || (n.op == "Split" && !n.outputs.empty());
-    return input_of(n, 0) && has_result && g.facts(i).lower && has_kernel(g, i) &&
+    return input_of(n, 0) && has_result && g.facts(i).lower && is_folded(g, i) &&
            element_count(g.dims(input_of(n, 0))) != 0 &&
            all_of(inputs_of(n), [&](tensor_id t) { return !t || (g.is_constant(t) && !g.is_sized(t)); });
 }

@@ -167,7 +167,7 @@ std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row onnx_float_sums_rows[] = {
+constexpr row onnx_reduce_mean_sum_rows[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool, shape::global_pooling, rows::windows)
         .becomes(form::unary, "QLinearGlobalAveragePool")
         .sizes(flow::windows)
@@ -185,6 +185,6 @@ constexpr row onnx_float_sums_rows[] = {
 
 } // namespace
 
-operator_rows onnx_float_sums_operators() { return onnx_float_sums_rows; }
+operator_rows onnx_reduce_mean_sum_operators() { return onnx_reduce_mean_sum_rows; }
 
 } // namespace octet::model

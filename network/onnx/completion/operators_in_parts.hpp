@@ -7,6 +7,6 @@
 namespace octet::model {
 
 /// Puts what a node consists of in its place, which computes the same to the last bit; before shapes are inferred.
-void expand_contrib_operators(graph &g);
+void expand_operators_in_parts(graph &g);
 
 } // namespace octet::model

@@ -169,14 +169,16 @@ template <bool is_smallest> std::unique_ptr<step> lower_arg_extreme(const loweri
 
 using namespace row_words;
 
-constexpr row onnx_float_rows_rows[] = {
+constexpr row onnx_argmax_softmax_norms_rows[] = {
     row("ArgMax", 1, lower_arg_extreme<false>, shape::arg_max, rows::inner_axis_or_first)
         .int64()
+        .sizes(flow::axis)
         .transposed(passing_kind::index)
         .becomes(form::index)
         .assumes("select_last_index", std::int64_t{0}),
     row("ArgMin", 1, lower_arg_extreme<true>, shape::arg_max, rows::inner_axis_or_first)
         .int64()
+        .sizes(flow::axis)
         .transposed(passing_kind::index),
     row("BatchNormalization", 5, lower_batch_normalization, shape::same, rows::last_axis)
         .sizes(flow::first)
@@ -192,6 +194,6 @@ constexpr row onnx_float_rows_rows[] = {
 
 } // namespace
 
-operator_rows onnx_float_rows_operators() { return onnx_float_rows_rows; }
+operator_rows onnx_argmax_softmax_norms_operators() { return onnx_argmax_softmax_norms_rows; }
 
 } // namespace octet::model

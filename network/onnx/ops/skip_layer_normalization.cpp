@@ -232,7 +232,7 @@ bool embedding_keeps_rows(const node_rows &o) {
 
 using namespace row_words;
 
-constexpr row onnx_normalization_rows[] = {
+constexpr row onnx_skip_layer_normalization_rows[] = {
     row("EmbedLayerNormalization", {7, 9}, lower_embed_layer_normalization, shape::embed_layer_normalization,
         embedding_keeps_rows)
         .in(domains::microsoft)
@@ -249,6 +249,6 @@ constexpr row onnx_normalization_rows[] = {
 
 } // namespace
 
-operator_rows onnx_normalization_operators() { return onnx_normalization_rows; }
+operator_rows onnx_skip_layer_normalization_operators() { return onnx_skip_layer_normalization_rows; }
 
 } // namespace octet::model

@@ -37,7 +37,7 @@ template <bool is_largest> std::unique_ptr<step> reduce_to_extremes(const loweri
 
 using namespace row_words;
 
-constexpr row onnx_float_row_extremes_rows[] = {
+constexpr row onnx_reduce_max_min_rows[] = {
     row("ReduceMax", {1, 2}, reduce_to_extremes<true>, shape::reduce, rows::reduce)
         .use(aliased_or_persistent)
         .transposed(passing_kind::reduction)
@@ -52,6 +52,6 @@ constexpr row onnx_float_row_extremes_rows[] = {
 
 } // namespace
 
-operator_rows onnx_float_row_extremes_operators() { return onnx_float_row_extremes_rows; }
+operator_rows onnx_reduce_max_min_operators() { return onnx_reduce_max_min_rows; }
 
 } // namespace octet::model

@@ -1,6 +1,6 @@
-// Each function of `expansion` writes one operator's parts; start at `expand_contrib_operators`.
+// Each function of `expansion` writes one operator's parts; start at `expand_operators_in_parts`.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/onnx/completion/contrib_operators.hpp"
+#include "network/onnx/completion/operators_in_parts.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -44,7 +44,7 @@ public:
 
 } // namespace
 
-void expand_contrib_operators(graph &g) {
+void expand_operators_in_parts(graph &g) {
     using e = expansion;
     static const std::map<std::string, void (e::*)()> expansions = {
         {"BiasGelu", &e::bias_gelu},

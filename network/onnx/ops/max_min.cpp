@@ -101,7 +101,7 @@ template <typename F> std::unique_ptr<step> extreme(const lowering &l) {
 
 using namespace row_words;
 
-constexpr row onnx_float_extremes_rows[] = {
+constexpr row onnx_max_min_rows[] = {
     row("Max", {1, any}, extreme<larger>, shape::variadic, rows::broadcast_in_groups)
         .uses_integers(use::compares, use::compares)
         .known_numbers(numbers::max)
@@ -114,6 +114,6 @@ constexpr row onnx_float_extremes_rows[] = {
 
 } // namespace
 
-operator_rows onnx_float_extremes_operators() { return onnx_float_extremes_rows; }
+operator_rows onnx_max_min_operators() { return onnx_max_min_rows; }
 
 } // namespace octet::model
