@@ -3,8 +3,8 @@
 //
 //     octet_decoder model.onnx 1,2,3 20 transcript.json [CHUNK]    # 20 tokens behind the prompt 1, 2, 3
 //
-// The model is one as ONNX Runtime GenAI's model builder writes it (octet/decoder.hpp). The most likely token comes next.
-// The logits are the same however the prompt is cut: into parts of CHUNK tokens, or not at all.
+// The model is one as ONNX Runtime GenAI's model builder writes it (octet/decoder.hpp). The most likely token comes
+// next. The logits are the same however the prompt is cut: into parts of CHUNK tokens, or not at all.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
