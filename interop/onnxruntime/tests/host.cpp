@@ -235,6 +235,27 @@ std::vector<ort_tensor> session::run(const std::vector<ort_tensor> &inputs) cons
 }
 
 void session::run_bound(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &outputs) const {
+    std::vector<ort_tensor> none;
+    run_in_place(inputs, none, outputs);
+}
+
+void session::run_in_place(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &both,
+                           std::vector<ort_tensor> &outputs) const {
+    std::vector<const ort_tensor *> given;
+    std::vector<ort_tensor *> wanted;
+    for (const ort_tensor &t : inputs)
+        given.push_back(&t);
+    for (ort_tensor &t : outputs)
+        wanted.push_back(&t);
+    for (ort_tensor &t : both) {
+        given.push_back(&t);
+        wanted.push_back(&t);
+    }
+    run_with(given, wanted);
+}
+
+void session::run_with(const std::vector<const ort_tensor *> &inputs,
+                       const std::vector<ort_tensor *> &outputs) const {
     const runtime &ort = host::get()->ort();
     struct owned {
         const runtime &ort;
@@ -258,9 +279,9 @@ void session::run_bound(const std::vector<ort_tensor> &inputs, std::vector<ort_t
         return static_cast<const ort_value *>(v);
     };
     for (std::size_t i = 0; i < inputs.size(); i++)
-        ort(bind_input, made.binding, inputs_[i].c_str(), value_of(inputs[i]));
+        ort(bind_input, made.binding, inputs_[i].c_str(), value_of(*inputs[i]));
     for (std::size_t o = 0; o < outputs.size(); o++)
-        ort(bind_output, made.binding, outputs_[o].c_str(), value_of(outputs[o]));
+        ort(bind_output, made.binding, outputs_[o].c_str(), value_of(*outputs[o]));
     ort(run_with_binding, session_, static_cast<const void *>(nullptr),
         static_cast<const void *>(made.binding));
 }

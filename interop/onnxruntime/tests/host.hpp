@@ -92,6 +92,10 @@ public:
     /// The same with memory of the program's, which has the sizes of the outputs: I/O binding.
     void run_bound(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &outputs) const;
 
+    /// The same where the last inputs and the last outputs are the same buffers, which the run changes.
+    void run_in_place(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &both,
+                      std::vector<ort_tensor> &outputs) const;
+
     /// Returns which provider computes which operators.
     std::vector<assignment> assignments() const;
     /// The operators that Octet computes, and that the CPU provider does.
@@ -99,6 +103,8 @@ public:
 
 private:
     template <typename Create> void make(const session_options &how, const Create &create);
+    void run_with(const std::vector<const ort_tensor *> &inputs,
+                  const std::vector<ort_tensor *> &outputs) const;
     void *session_ = nullptr;
     std::vector<std::string> inputs_, outputs_;
 };
