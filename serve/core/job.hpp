@@ -86,6 +86,12 @@ struct wanted_output {
     std::int64_t classes = 0;       ///< how many of its largest elements instead; 0: all of it
 };
 
+/// The place of a request in a sequence of requests, as Triton's extension has it.
+struct sequence_place {
+    std::int64_t id = 0; ///< 0: it is in none
+    bool starts = false, ends = false;
+};
+
 constexpr int usual_priority = 2, lowest_priority = 3;
 
 struct job {
@@ -98,6 +104,7 @@ struct job {
     std::vector<wanted_output> wanted;
     clock::time_point deadline = clock::time_point::max();
     bool wants_profile = false;           ///< runs alone, then
+    sequence_place sequence;              ///< of a model with a past
     int priority = usual_priority;        ///< 1 goes first
     std::function<void(job &)> when_done; ///< called once, from any thread
 

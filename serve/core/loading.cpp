@@ -100,6 +100,13 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
                               : g.framework == "onnx" && !options.rows_alike
                                   ? "rows_alike is false"
                                   : model::why_not_batched(g, options.profile);
+    m->queue_options_ = config.queue;
+    options.threads = config.threads > 0 ? config.threads : workers;
+    m->sequences_ = served_sequences::make(g, config, options);
+    if (m->sequences_) {
+        m->describe_sequences(config);
+        return m;
+    }
     options.threads = std::max(config.threads, 1);
     const bool is_open =
         any_dimension(g, [](const model::tensor &t, std::size_t d) { return t.dims[d] < 0; });
@@ -120,7 +127,6 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
         open_sizes::of_process().add(m.get(), options.memory_limit);
     m->describe(g, config);
     m->could_batch_ = m->is_batching();
-    m->queue_options_ = config.queue;
     m->warm(g, config, workers, stop, known);
     return m;
 }
@@ -152,6 +158,31 @@ tensor_info served_model::describe(const tensor_view &view, const model::graph &
     t.bytes = model::element_count(t.dims) / (is_batching() ? t.dims[0] : 1) *
               static_cast<std::int64_t>(t.own->size);
     return t;
+}
+
+/// Tokens are its only input. A step takes whatever waits, at most a job of each sequence.
+void served_model::describe_sequences(const model_config &config) {
+    unbatchable_because_ = "it has a past: sequences run together, a request has one";
+    rows_alike_ = true;
+    const auto tensor = [&](const char *name, const char *type, data_type own, const memory::dims &dims) {
+        tensor_info t;
+        t.name = name;
+        t.own = find_datatype(own);
+        t.announced = find_datatype(type);
+        t.framework = framework_;
+        t.dims = dims;
+        t.is_open.resize(dims.size());
+        t.is_open[1] = true;
+        return t;
+    };
+    inputs_ = {tensor("input_ids", "INT64", data_type::s32, {1, 1})};
+    outputs_ = {tensor("logits", "FP32", data_type::f32, {1, 1, sequences_->vocabulary()})};
+    queue_options_.instances = 1;
+    queue_options_.sizes.clear();
+    for (std::size_t size = 1; size <= std::min<std::size_t>(config.sequences.most, 64); size++)
+        queue_options_.sizes.push_back(static_cast<std::int64_t>(size));
+    queue_options_.seconds_per_row = sequences_->seconds_per_step();
+    weight_bytes_ = sequences_->weight_bytes();
 }
 
 void served_model::describe(const model::graph &g, const model_config &config) {

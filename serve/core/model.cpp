@@ -28,6 +28,10 @@ served_model::bound_context::bound_context(network n, std::unique_ptr<open_sizes
 }
 
 void served_model::set_shapes(job &j, const std::vector<memory::dims> &shapes) const {
+    if (!sequences_ && (j.sequence.id != 0 || j.sequence.starts || j.sequence.ends))
+        throw refusal(outcome::invalid, "parameters of a sequence are given, the model has no past");
+    if (sequences_)
+        return sequences_->check(j, shapes[0]);
     bool is_usual = true;
     for (std::size_t i = 0; i < inputs_.size(); i++) {
         const tensor_info &t = inputs_[i];
@@ -232,6 +236,8 @@ void served_model::run_in(bound_context &p, const std::vector<std::shared_ptr<jo
 }
 
 void served_model::run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) {
+    if (sequences_)
+        return sequences_->run(batch);
     std::int64_t rows = 0;
     for (const auto &j : batch)
         rows += j->rows;

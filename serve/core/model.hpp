@@ -15,6 +15,7 @@
 #include "core/model_source.hpp"
 #include "core/open_sizes.hpp"
 #include "core/scheduler.hpp"
+#include "core/sequences.hpp"
 #include "octet/network.hpp"
 
 namespace octet::serve {
@@ -45,8 +46,16 @@ public:
     std::int64_t most_rows() const { return is_batching() ? most_rows_ : 1; }
     const queue_options &queue_settings() const { return queue_options_; }
     bool has_latency_mode() const { return multi_threaded_ != nullptr; }
-    std::size_t buffer_bytes() const { return buffer_bytes_; } ///< bytes of all contexts, once warm
+    /// Bytes of all contexts, once warm, or of keys and values of all sequences.
+    std::size_t buffer_bytes() const { return sequences_ ? sequences_->bytes() : buffer_bytes_; }
     std::size_t weight_bytes() const { return weight_bytes_; }
+
+    bool has_sequences() const { return sequences_ != nullptr; }
+    /// Frees the sequence of a request whose client has left.
+    void cancel_sequence(const job &j) {
+        if (sequences_ && j.sequence.id != 0)
+            sequences_->cancel(j.sequence.id);
+    }
 
     /// Dimensions of an input of one request that are not the model's; sets rows and the text of shapes of the job.
     /// Throws refusal.
@@ -86,6 +95,7 @@ private:
     tensor_info describe(const tensor_view &view, const model::graph &g, int index,
                          const model_config &config) const;
     void describe(const model::graph &g, const model_config &config);
+    void describe_sequences(const model_config &config);
     void fill_inputs(bound_context &p, std::int64_t rows, std::uint32_t seed) const;
     void warm(const model::graph &g, const model_config &config, int workers,
               const std::function<bool()> &stop, const model_findings *known);
@@ -103,6 +113,7 @@ private:
     std::int64_t most_rows_ = 1;
     std::size_t buffer_bytes_ = 0, weight_bytes_ = 0;
     queue_options queue_options_;
+    std::unique_ptr<served_sequences> sequences_; ///< of a model with a past, which has nothing else of below
     std::unique_ptr<network> single_threaded_,
         multi_threaded_; ///< the latter on all threads; null where it is not faster
     std::mutex mutex_;   ///< guards the members below

@@ -81,6 +81,20 @@ const std::map<std::string, reader> &readers() {
          [](auto &key, auto &v, auto &c) {
              c.queue.most_wait = std::chrono::milliseconds(whole(key, v, 1, 3'600'000));
          }},
+        {"max_sequences",
+         [](auto &key, auto &v, auto &c) {
+             c.sequences.most = static_cast<std::size_t>(whole(key, v, 1, 65'536));
+         }},
+        {"max_sequence_tokens",
+         [](auto &key, auto &v, auto &c) { c.sequences.most_tokens = whole(key, v, 1, 1 << 24); }},
+        {"max_cache_bytes",
+         [](auto &key, auto &v, auto &c) {
+             c.sequences.most_bytes = static_cast<std::size_t>(whole(key, v, 1, tebibyte));
+         }},
+        {"max_sequence_idle_milliseconds",
+         [](auto &key, auto &v, auto &c) {
+             c.sequences.idle = std::chrono::milliseconds(whole(key, v, 1, 86'400'000));
+         }},
         {"threads", [](auto &key, auto &v, auto &c) { c.threads = static_cast<int>(whole(key, v, 0, 256)); }},
         {"versions",
          [](auto &key, auto &v, auto &c) { c.versions = static_cast<int>(whole(key, v, 1, 64)); }},

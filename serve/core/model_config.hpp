@@ -15,6 +15,14 @@
 
 namespace octet::serve {
 
+/// How a model with a past is served (sequences.hpp).
+struct sequence_options {
+    std::size_t most = 64;      ///< that are open at once ("max_sequences")
+    dim_t most_tokens = 4096;   ///< of a sequence ("max_sequence_tokens")
+    std::size_t most_bytes = 0; ///< of all keys and values ("max_cache_bytes"); 0: a quarter of the memory
+    std::chrono::milliseconds idle{60'000}; ///< then a sequence ends ("max_sequence_idle_milliseconds")
+};
+
 struct model_config {
     /// Batches that run at once; 0: as many as the server has workers.
     int instances = 0;
@@ -35,6 +43,7 @@ struct model_config {
     /// For .onnx models: whether a row has the same bits alone as among others
     /// (`network_options::rows_alike`); empty: as the server says. If false, requests share no batches.
     std::optional<bool> rows_alike;
+    sequence_options sequences;
     /// Rule, sizes of dimensions that the file leaves open, bound of memory.
     network_options network;
 };

@@ -136,6 +136,8 @@ std::shared_ptr<job> service::make_job(const served_model &m, const infer_reques
         if (m.inputs()[i].stands_for_reals() && is_real(*type) && !floats)
             floats = type;
     }
+    j->sequence = request.sequence;
+    j->wants_profile = request.wants_profile;
     m.set_shapes(*j, shapes);
     for (const asked_output &asked : request.outputs) {
         const wanted_output w = output_of(m, asked, floats);
@@ -150,7 +152,6 @@ std::shared_ptr<job> service::make_job(const served_model &m, const infer_reques
     if (request.wants_profile && !options.may_profile)
         throw refusal(outcome::forbidden,
                       "parameter 'profile': the server was started without --allow-profiling");
-    j->wants_profile = request.wants_profile;
     if (request.priority < 0 || request.priority > lowest_priority)
         refuse("parameter 'priority' is " + std::to_string(request.priority) +
                ", allowed are 1, the first, to " + std::to_string(lowest_priority) +
@@ -213,6 +214,13 @@ std::shared_ptr<const service::call> service::infer(infer_request &&request, con
         throw;
     }
     return c;
+}
+
+/// Its sequence, too: nobody will ask for more of it.
+void service::cancel(const call &c) {
+    withdraw(c, outcome::cancelled, "the client has left");
+    if (c.work && c.model)
+        c.model->cancel_sequence(*c.work);
 }
 
 void service::finished(const call &c, const std::string &protocol) const {

@@ -23,11 +23,14 @@ struct given_tensor {
 };
 
 /// The protocol's extensions that the server has.
-constexpr const char *extensions[] = {"binary_tensor_data", "model_repository", "model_configuration",
-                                      "statistics",         "classification",   "schedule_policy"};
+constexpr const char *extensions[] = {
+    "binary_tensor_data", "model_repository", "model_configuration", "statistics", "classification",
+    "schedule_policy",    "sequence"};
 /// Parameters that both protocols have, of a request and of its outputs.
-inline const std::vector<std::string> parameters_of_request = {"timeout", "priority", "profile",
-                                                               "binary_data_output"},
+inline const std::vector<std::string> parameters_of_request = {"timeout",     "priority",
+                                                               "profile",     "binary_data_output",
+                                                               "sequence_id", "sequence_start",
+                                                               "sequence_end"},
                                       parameters_of_output = {"datatype", "classification", "binary_data"};
 /// Throws refusal for one that is not among them: what a client asks for is done, or it is told.
 void check_parameter(const std::string &name, const std::vector<std::string> &allowed);
@@ -45,7 +48,8 @@ struct infer_request {
     std::int64_t timeout_us = 0;                           ///< 0: as long as it takes
     clock::time_point deadline = clock::time_point::max(); ///< the protocol's own deadline
     bool wants_profile = false;
-    std::int64_t priority = 0;        ///< 0: the usual one
+    std::int64_t priority = 0; ///< 0: the usual one
+    sequence_place sequence;
     std::shared_ptr<const void> keep; ///< owner of the bytes of `inputs`
     receive_budget::share *held =
         nullptr; ///< what `keep` takes of the memory for requests; null: it is not counted
@@ -98,7 +102,7 @@ public:
     std::shared_ptr<const call> infer(infer_request &&request, const std::string &protocol,
                                       const answer &done);
     /// The client has left.
-    void cancel(const call &c) { withdraw(c, outcome::cancelled, "the client has left"); }
+    void cancel(const call &c);
     void expire(const call &c) { withdraw(c, outcome::expired, "its time is over"); }
     static std::shared_ptr<const call> call_without_work() {
         static const auto one = std::make_shared<const call>();

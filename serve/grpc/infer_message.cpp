@@ -90,10 +90,16 @@ infer_request request_of(const ModelInferRequest &r, const std::vector<byte_rang
             request.timeout_us = whole_number(name, value);
         else if (name == "priority")
             request.priority = whole_number(name, value);
+        else if (name == "sequence_id")
+            request.sequence.id = whole_number(name, value);
         else if (!value.has_bool_param())
             throw refusal(outcome::invalid, "parameter '" + name + "' is no bool");
         else if (name == "profile")
             request.wants_profile = value.bool_param();
+        else if (name == "sequence_start")
+            request.sequence.starts = value.bool_param();
+        else if (name == "sequence_end")
+            request.sequence.ends = value.bool_param();
     }
     return request;
 }

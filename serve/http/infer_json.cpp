@@ -37,9 +37,13 @@ public:
         case section::data:
             return add(v);
         case section::parameters:
-            if (key_ != "binary_data_output" && key_ != "profile")
+            if (key_ != "binary_data_output" && key_ != "profile" && key_ != "sequence_start" &&
+                key_ != "sequence_end")
                 return scalar_of_wrong_kind(v ? "true" : "false");
-            (key_ == "profile" ? request.wants_profile : form.all_binary) = v;
+            (key_ == "profile"          ? request.wants_profile
+             : key_ == "sequence_start" ? request.sequence.starts
+             : key_ == "sequence_end"   ? request.sequence.ends
+                                        : form.all_binary) = v;
             return true;
         case section::output_parameters:
             if (key_ != "binary_data")
@@ -224,9 +228,11 @@ private:
             request.inputs.back().shape.push_back(v);
             return true;
         case section::parameters:
-            if (key_ != "timeout" && key_ != "priority")
+            if (key_ != "timeout" && key_ != "priority" && key_ != "sequence_id")
                 return scalar_of_wrong_kind(std::to_string(v));
-            (key_ == "timeout" ? request.timeout_us : request.priority) = v;
+            (key_ == "timeout"    ? request.timeout_us
+             : key_ == "priority" ? request.priority
+                                  : request.sequence.id) = v;
             return true;
         case section::input_parameters:
             binary_sizes.back() = v;

@@ -127,7 +127,7 @@ class GrpcTest(unittest.TestCase):
         self.refusal(code.INVALID_ARGUMENT, "contents beside raw_input_contents", "ModelInfer", both)
         sequence = self.request(codes)
         sequence.parameters["sequence_id"].int64_param = 1
-        self.refusal(code.INVALID_ARGUMENT, "'sequence_id' is not supported", "ModelInfer", sequence)
+        self.refusal(code.INVALID_ARGUMENT, "the model has no past", "ModelInfer", sequence)
         self.refusal(code.UNIMPLEMENTED, "compressed", "ModelInfer", self.request(codes * 32),
                      compression=grpc.Compression.Gzip)
         with self.assertRaises(grpc.RpcError) as caught:

@@ -175,9 +175,13 @@ TEST(serve_http, refuses_with_a_sentence) {
     expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"timeout\":-1}"), "timeout");
     expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true}"),
                    "--allow-profiling", 403);
-    for (const char *more : {R"({"sequence_id":3})", R"({"binary_data_outputs":true})"})
+    for (const char *more : {R"({"sequence":3})", R"({"binary_data_outputs":true})"})
         expect_refusal(json_request(std::string(64, '\0'), std::string(",\"parameters\":") + more),
                        "is not supported");
+    for (const char *more :
+         {R"({"sequence_id":3})", R"({"sequence_start":true})", R"({"sequence_end":true})"})
+        expect_refusal(json_request(std::string(64, '\0'), std::string(",\"parameters\":") + more),
+                       "the model has no past");
     for (const char *more : {R"({"timeout":true})", R"({"timeout":"1"})", R"({"binary_data_output":1})",
                              R"({"priority":null})", R"({"timeout":[1]})"})
         expect_refusal(json_request(std::string(64, '\0'), std::string(",\"parameters\":") + more),
