@@ -204,6 +204,7 @@ void served_sequences::run_round(const jobs &round) {
                 continue;
             }
             e->second.is_running = false;
+            e->second.bytes = e->second.tokens.bytes();
             e->second.used = clock::now();
         }
     };
