@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole decoders against a reference in f64 with a bound: decoder_reference_test.py OCTET MAKE_DECODER.
 
-The reference computes a decoder of make_decoder.py in f64. Each operation also says how far its result can be from that
-in f32 on the same operands, whatever the order of its sums: with u = 2^-24, a sum of n products is within
-(n + 8) u Σ |x w|. Derivatives of the logits carry these errors to the end: |error of a logit| <= 2 Σ |∂logit / ∂result| |error of the result|, over all
-results; the 2 is for the terms of second order, which are some 10^-5 of those of first order. Logits of `octet run`
-must lie within the bound, in both orders of sums, and the bound must be small enough to say something. Products that
-round their rows to codes (level 4) are no continuous functions, so level 0 is what is compared.
+The reference computes a decoder of make_decoder.py in f64. Each operation also says how far its result can be from
+that in f32 on the same operands, whatever the order of its sums: with u = 2^-24, a sum of n products is within
+(n + 8) u Σ |x w|. Derivatives of the logits carry these errors to the end:
+
+    |error of a logit| <= 2 Σ |∂logit / ∂result| |error of the result|, over all results
+
+The 2 is for terms of second order, which are far smaller than those of first order. Logits of `octet run` must lie
+within the bound, in both orders of sums, and the bound must be small enough to say something. Products that round
+their rows to codes (level 4) are no continuous functions, so level 0 is what is compared.
 """
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences of decoders: logits that depend neither on what runs beside them nor on how tokens are cut, limits, and what
-is freed when. The decoders are bench/networks/make_decoder.py's."""
+"""Sequences of decoders: logits that depend neither on what runs beside them nor on how tokens are cut, limits, and
+what is freed when. The decoders are bench/networks/make_decoder.py's."""
 
 import http.client
 import json
@@ -30,7 +30,8 @@ def made(folder, config, *options):
 
 
 def request(sequence, tokens, **more):
-    head = json.dumps({"inputs": [{"name": "input_ids", "shape": [1, len(tokens)], "datatype": "INT64", "data": tokens}],
+    head = json.dumps({"inputs": [{"name": "input_ids", "shape": [1, len(tokens)], "datatype": "INT64",
+                                   "data": tokens}],
                        "parameters": {"sequence_id": sequence, "binary_data_output": True, **more}})
     return head.encode()
 
@@ -54,8 +55,8 @@ def expected(model, tokens):
                 for kind in ("key", "value")}
         np.savez(f"{folder}/in.npz", input_ids=np.array([tokens]), attention_mask=np.ones((1, len(tokens)), np.int64),
                  **past)
-        subprocess.run([COMMAND, "run", model, "--rows-alike", "--input", f"{folder}/in.npz", "--repeat", "1", "--format",
-                        "npz", "--output-dir", folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([COMMAND, "run", model, "--rows-alike", "--input", f"{folder}/in.npz", "--repeat", "1",
+                        "--format", "npz", "--output-dir", folder], check=True, stdout=subprocess.DEVNULL)
         return [row.tobytes() for row in np.load(f"{folder}/outputs.npz")["logits"][0]]
 
 

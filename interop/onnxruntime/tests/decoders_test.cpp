@@ -1,5 +1,5 @@
-// Decoders in sessions with the provider: the bytes of ONNX Runtime's CPU provider on a CPU with AVX512-VNNI, as they were
-// recorded, and the same where past and present are one buffer of the program's.
+// Decoders in sessions with the provider: the bytes of ONNX Runtime's CPU provider on a CPU with AVX512-VNNI, as they
+// were recorded, and the same where past and present are one buffer of the program's.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
