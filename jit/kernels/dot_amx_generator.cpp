@@ -16,7 +16,8 @@ amx_dot_kernel::amx_dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan), shapes_(amx_shapes(spec.tiling.rows, spec.quads)),
       registers_(amx_row_tiles(
           spec.rows, spec.tiling.rows, spec.tiling.lines,
-          static_cast<int>(spec.tiling.line_stride / std::max<std::int64_t>(1, spec.row_stride)))) {
+          static_cast<int>(spec.tiling.line_stride / std::max<std::int64_t>(1, spec.row_stride)))),
+      temps_(plan.temps(isa())) {
     generate();
     finish([&] {
         return name(spec.products == dot_products::signed_tiles ? "signed_amx_dot" : "amx_dot",

@@ -106,6 +106,7 @@ private:
     const epilogue_plan &plan_;
     const tile_shapes shapes_;
     const row_tiles registers_;
+    const int temps_; ///< of the epilogue; counting them takes as long as a portion
 
     int pauses_ = 0, portion_code_bytes_ = 0; ///< of a portion: places for other code, and its own
 

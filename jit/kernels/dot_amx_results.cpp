@@ -81,7 +81,7 @@ void amx_dot_kernel::next_rows() {
 
 /// `between` may emit code in front of each vector and wherever the epilogue lets it.
 void amx_dot_kernel::finish_rows(int rows, const std::function<void()> &between) {
-    const int at_a_time = std::min(4, free_vecs() - plan_.temps(isa()));
+    const int at_a_time = std::min(4, free_vecs() - temps_);
     std::vector<vec> sums;
     for (int i = 0; i < std::min(at_a_time, rows * spec_.vectors); i++)
         sums.push_back(take_vec());

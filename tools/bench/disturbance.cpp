@@ -45,7 +45,7 @@ double seconds_of_reads() {
     constexpr int passes = 40;
     alignas(64) static thread_local std::uint8_t bytes[size];
     measure_read(bytes, size, 1);
-    return measure_read(bytes, size, 1, passes) / (size / kib);
+    return measure_read(bytes, size, 1, passes) * kib / size;
 }
 
 /// The same into tile registers of 16 rows of 64 bytes, which leave a larger first-level cache.

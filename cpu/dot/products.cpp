@@ -1,0 +1,106 @@
+// Compares the estimated cycles of tile registers and of vectors, and of words that are made of bytes in several ways.
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/dot/products.hpp"
+
+#include <algorithm>
+
+#include "cpu/dot/tiles.hpp"
+#include "cpu/machine/costs.hpp"
+
+namespace octet::impl {
+
+bool rows_are_disjoint(const dot_geometry &g) {
+    return g.rows_are_images || (g.kernel == extent3{1, 1, 1} && !g.reads_outside());
+}
+
+bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
+    const extent3 out{g.depth, g.height, g.width};
+    dim_t step = strides[2] * g.width;
+    for (int a = 1; a >= 0; a--) {
+        if (out[a] == 1)
+            continue;
+        if (strides[a] != step)
+            return false;
+        step *= out[a];
+    }
+    return true;
+}
+
+dim_t winograd_tap_count(const dot_geometry &g) { return div_up(g.kernel[2], jit::winograd_taps); }
+
+dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
+    if (products == jit::dot_products::winograd_f43)
+        return g.kernel[0] * g.kernel[1] * winograd_tap_count(g) *
+               div_up(g.tap_bytes() * jit::winograd_parts, packed_i_block) / jit::rows_together(products);
+    return planned_quads(products, g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width,
+                         div_up(g.tap_bytes(), packed_i_block));
+}
+
+namespace {
+
+/// True if each tap of a row begins with a quad, wherever rows are copied to.
+bool taps_are_in_quads(const dot_geometry &g) {
+    const bool is_one_segment = g.kernel == extent3{1, 1, 1} && g.groups == 1 && rows_are_disjoint(g);
+    return is_one_segment || (g.position_bytes % packed_i_block == 0 &&
+                              (g.groups == 1 || g.group_bytes() % packed_i_block == 0));
+}
+
+/// True if 8 times the sum of a result has no more than 32 bits, and the kernel is one of neighbours: sums are 24
+/// times a result modulo 2^32, and a third of that is a number that can be shifted only if it fits.
+bool can_filter(const dot_geometry &g) {
+    constexpr dim_t largest_product = 255 * 128, most_line_bytes = dim_t{1} << 27;
+    const packed_geometry &w = g.packed();
+    return w.fused_width == 1 && g.stride[2] == 1 && g.dilation[2] == 1 && !g.rows_are_images &&
+           !g.weights.sums_source() && w.i % packed_i_block == 0 &&
+           winograd_tap_count(g) * g.width * g.position_bytes <= most_line_bytes &&
+           8 * g.weights.reduction() <= int32_max / largest_product;
+}
+
+/// True if filtering (jit/kernels/dot_words.cpp) takes fewer products, those of rows and taps that do not
+/// exist and what making the weights costs included.
+bool filtering_pays(const dot_geometry &g) {
+    const dim_t lines = g.depth * g.height,
+                rows_together = jit::rows_together(jit::dot_products::winograd_f43);
+    const dim_t filtered =
+        winograd_tap_count(g) *
+        (lines * div_up(g.width, rows_together) * jit::winograd_parts + costs::products_per_winograd_tap);
+    return filtered < lines * g.width * g.kernel[2];
+}
+
+/// Weights become words once for all rows if these are many, else as often as they are multiplied.
+jit::dot_products choose_words(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
+    using jit::dot_products;
+    constexpr int vectors = 2; // of most tiles
+    const dim_t tile_rows = jit::max_rows(isa, vectors, epilogue_temps, dot_products::wide_words);
+    const bool share_weights = g.groups == 1 && g.packed().merged == 1;
+    const bool has_registers = jit::max_rows(isa, vectors, epilogue_temps, dot_products::winograd_f43) > 0;
+    if (share_weights && has_registers && can_filter(g) && filtering_pays(g))
+        return dot_products::winograd_f43;
+    if (share_weights && g.depth * g.height * g.width >= costs::least_wide_tiles * tile_rows)
+        return dot_products::wide_words;
+    return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
+}
+
+} // namespace
+
+jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
+    using jit::dot_products;
+    if (g.products() == dot_products::codes && !isa.has_dot4())
+        return choose_words(g, isa, epilogue_temps);
+    if (g.products() == dot_products::codes && isa.signed_dot4 && g.flips_source())
+        return dot_products::signed_codes;
+    if (g.has_quads_of_groups())
+        return dot_products::grouped_codes;
+    if (!isa.has_amx() || g.products() != dot_products::codes)
+        return g.products();
+    const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
+    const bool is_flat = rows_are_disjoint(g) && lines_are_joined(g, g.dst_strides);
+    const dim_t length = is_flat ? g.depth * g.height * g.width : g.width;
+    const auto cycles = [&](dot_products by) {
+        return plan_tiles(isa, length, g.packed().o, quads_of_row(by, g), epilogue_temps, {}, {}, by).cycles;
+    };
+    const bool pay = cycles(in_tiles) + costs::per_tile_configuration < cycles(dot_products::codes);
+    return pay ? in_tiles : dot_products::codes;
+}
+
+} // namespace octet::impl

@@ -1,0 +1,24 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// What the products of a dot geometry are made of on a machine, which everything else of a plan follows from.
+
+#include "common/machine.hpp"
+#include "cpu/dot/geometry.hpp"
+
+namespace octet::impl {
+
+/// True if no source byte belongs to two rows, so that rows can be copied one by one.
+bool rows_are_disjoint(const dot_geometry &g);
+/// True if the rows of all lines have one distance in this tensor.
+bool lines_are_joined(const dot_geometry &g, const extent3 &strides);
+/// Groups of three neighbouring taps in a row of the kernel.
+dim_t winograd_tap_count(const dot_geometry &g);
+
+/// Quads of the reduction as `planned_quads` counts them.
+dim_t quads_of_row(jit::dot_products products, const dot_geometry &g);
+
+/// Tile registers where they take less time, their configuration included: neither for short reductions nor for a row
+/// or two.
+jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps);
+
+} // namespace octet::impl
