@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/products.hpp"
 
-#include <algorithm>
-
 #include "cpu/dot/tiles.hpp"
 #include "cpu/machine/costs.hpp"
 
