@@ -104,6 +104,8 @@ result div(const known_node &n) {
     return of_floats(n, [](double a, double b) { return a / b; });
 }
 result mod(const known_node &n) {
+    if (n.integer("fmod", 0) != 0)
+        return of_integers(n, [](double a, double b) { return b == 0 ? 0 : std::fmod(a, b); });
     return of_integers(n, [](double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); });
 }
 result min(const known_node &n) {

@@ -61,14 +61,15 @@ void prelu_row(void *y, const void *const *operands, const dim_t *strides, dim_t
     }
 }
 
-/// The remainder has the divisor's sign; that of a division by 0 is 0.
+/// The remainder has the divisor's sign, or with `fmod` the dividend's; that of a division by 0 is 0.
+template <bool is_fmod>
 void modulo_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     for (dim_t i = 0; i < count; i++) {
         const std::int64_t a = static_cast<const std::int32_t *>(operands[0])[i * strides[0]],
                            b = static_cast<const std::int32_t *>(operands[1])[i * strides[1]];
         const std::int64_t r = b == 0 ? 0 : a % b;
         static_cast<std::int32_t *>(y)[i] =
-            static_cast<std::int32_t>(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+            static_cast<std::int32_t>(!is_fmod && r != 0 && (r < 0) != (b < 0) ? r + b : r);
     }
 }
 
@@ -90,9 +91,7 @@ std::unique_ptr<step> lower_float_prelu(const lowering &l) {
 
 std::unique_ptr<step> lower_mod(const lowering &l) {
     l.output({data_type::s32});
-    if (l.integer("fmod", 0) != 0)
-        refuse_as_unimplemented("attribute 'fmod' is 1, allowed is 0");
-    return loop_of_all(l, modulo_row);
+    return loop_of_all(l, l.integer("fmod", 0) != 0 ? modulo_row<true> : modulo_row<false>);
 }
 
 using namespace row_words;

@@ -14,6 +14,7 @@
 #include "network/graph/file.hpp"
 #include "network/graph/node_marks.hpp"
 #include "network/onnx/reader/constants.hpp"
+#include "network/onnx/reader/inlined_graphs.hpp"
 #include "network/onnx/reader/node_order.hpp"
 #include "octet/onnx_graph.hpp"
 
@@ -28,7 +29,8 @@ enum class extent { everything, structure };
 class reader {
 public:
     reader(const onnx_file &file, external_files external)
-        : file_(file), source_(file.model.graph()), external_(std::move(external)) {}
+        : file_(file), inlined_(with_inlined_graphs(file)),
+          source_(inlined_ ? *inlined_ : file.model.graph()), external_(std::move(external)) {}
 
     graph read(extent how_much) {
         check_header();
@@ -404,6 +406,7 @@ private:
     }
 
     const onnx_file &file_;
+    const std::optional<format::GraphProto> inlined_;
     const format::GraphProto &source_;
     external_files external_;
     std::int64_t opset_ = 0;

@@ -148,12 +148,18 @@ TEST(FloatFunctions, PowersOfIntegers) {
     EXPECT_NE(wide.refusal(), "");
 }
 
-TEST(FloatFunctions, ModHasTheSignOfTheDivisor) {
+TEST(FloatFunctions, ModHasTheSignOfTheDivisorOrWithFmodOfTheDividend) {
     constexpr std::int32_t lowest = std::numeric_limits<std::int32_t>::min();
     one_node n("Mod");
     n.input({7}, std::vector<std::int32_t>{7, -7, 7, -7, 6, lowest, 5});
     n.input({7}, std::vector<std::int32_t>{3, 3, -3, -3, 3, -1, 0});
     EXPECT_EQ(n.run<std::int32_t>(), (std::vector<std::int32_t>{1, 2, -2, -1, 0, 0, 0}));
+    n.set("fmod", std::int64_t{1});
+    EXPECT_EQ(n.run<std::int32_t>(), (std::vector<std::int32_t>{1, -1, 1, -1, 0, 0, 0}));
+    one_node of_constants("Mod");
+    of_constants.input({2}, std::vector<std::int32_t>{7, -7}).set("fmod", std::int64_t{1});
+    of_constants.constant({2}, std::vector<std::int32_t>{3, 3});
+    EXPECT_EQ(of_constants.run<std::int32_t>(), (std::vector<std::int32_t>{1, -1}));
 }
 
 /// Long tensors are divided among threads at whole groups of four, so that only the last elements are the C library's.

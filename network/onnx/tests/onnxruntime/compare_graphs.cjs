@@ -3,7 +3,7 @@
 // again: FIRST is its number, COUNT 1. Kinds: random, wide, broken, operators, single, special, unread and
 // versions are without end; probes break each condition of each pattern, products go through the ways to sum
 // up, conditions are those of single passes, rules those of level 1, units those of codes, nbits have weights in
-// blocks (nbits_floats none that are rounded), blocks are of
+// blocks (nbits_floats none that are rounded), flows have graphs in nodes, blocks are of
 // channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
@@ -18,6 +18,7 @@ const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs
 const attentions = require('./attention_graphs.cjs');
 const conditions = require('./condition_graphs.cjs'), blocks = require('./block_graphs.cjs');
 const {nbits_graph, floats_graph} = require('./nbits_graphs.cjs');
+const {flow_graph} = require('./flow_graphs.cjs');
 const rules = require('./rule_graphs.cjs'), units = require('./unit_graphs.cjs');
 
 const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
@@ -60,6 +61,7 @@ const kinds = {
     attentions: listed(attentions), conditions: listed(conditions), blocks: listed(blocks),
     rules: listed(rules), units: listed(units),
     nbits: {graph: nbits_graph}, nbits_floats: {graph: floats_graph},
+    flows: {graph: flow_graph},
 };
 
 const arrays = {
@@ -150,7 +152,8 @@ function main(folder, kind, first, count) {
                 name: `${kind}/${kinds[kind].name?.(result.seed) ?? result.seed}`, file: `${result.seed}`,
                 probes: 'a random graph', opset: graph.opset, operators: graph.operators,
                 inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
-                outputs: result.outputs, session: graph.session, fired: fired[result.seed], optimized: result.optimized,
+                outputs: result.outputs, session: graph.session, 
+                ...(graph.bytes_only ? {} : {fired: fired[result.seed], optimized: result.optimized}),
             });
         }
         seed = child.status === 0 ? last : done + 2; // which it did not survive is left out

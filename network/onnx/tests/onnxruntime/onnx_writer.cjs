@@ -55,11 +55,12 @@ function tensor(name, type, dims, values) {
 }
 
 /// Attributes by value: an integer, a list of integers, a text; floats as {float: 0.5}, tensors as {tensor:
-/// [type, dims, values]}.
+/// [type, dims, values]}, graphs as {body: graph, outputs}.
 function attribute(name, value) {
     const parts = [bytes(1, name)];
     if (typeof value === 'string') parts.push(bytes(4, value), integer(20, 3));
     else if (Array.isArray(value)) parts.push(...value.map((v) => integer(8, v)), integer(20, 7));
+    else if (value.body) parts.push(bytes(6, value.body.graph_bytes(value.outputs, true)), integer(20, 5));
     else if (value.tensor) parts.push(bytes(5, tensor('', ...value.tensor)), integer(20, 4));
     else if (typeof value === 'object') parts.push(real(2, value.float), integer(20, 1));
     else parts.push(integer(3, value), integer(20, 2));
@@ -102,10 +103,20 @@ class graph {
         return names[0];
     }
     is_read(t) {
-        return this.nodes.some((n) => n.inputs.includes(t));
+        return this.nodes.some(
+            (n) => n.inputs.includes(t) ||
+                Object.values(n.attributes).some(({body, outputs}) => body?.is_read(t) || outputs?.includes(t)));
     }
 
     model(outputs) {
+        const domains = [...new Set(
+            this.nodes.filter((n) => n.op.includes('.')).map((n) => n.op.slice(0, n.op.lastIndexOf('.'))))];
+        return Buffer.concat([integer(1, 8), bytes(7, this.graph_bytes(outputs)), bytes(8, integer(2, this.opset)),
+                              ...domains.map((d) => bytes(8, Buffer.concat([bytes(1, d), integer(2, 1)])))]);
+    }
+
+    /// Inputs of a graph in a node stay, whether they are read or not.
+    graph_bytes(outputs, is_inner = false) {
         const value = ({name, dtype, dims, open}) => {
             const shape = dims.map((d, i) => bytes(1, open[i] ? bytes(2, open[i]) : integer(1, d)));
             const type = Buffer.concat([integer(1, types[dtype][0]), bytes(2, Buffer.concat(shape))]);
@@ -120,25 +131,21 @@ class graph {
                 ...Object.entries(n.attributes).map(([k, v]) => bytes(5, attribute(k, v))),
             ]);
         const constant = ([name, {type, dims, values}]) => tensor(name, type, dims, values);
-        const read = [...this.constants].filter(([name]) => this.is_read(name));
+        const read = [...this.constants].filter(([name]) => this.is_read(name) || outputs.includes(name));
         const is_node = ([name]) => this.constant_nodes.has(name);
         const as_node = (c) => Buffer.concat([
             bytes(2, c[0]), bytes(4, 'Constant'),
             bytes(5, Buffer.concat([bytes(1, 'value'), bytes(5, constant(c)), integer(20, 4)])),
         ]);
         const replaceable = this.replaceable.map((name) => ({name, dtype: 'f32', open: [], dims: this.dims[name]}));
-        const body = Buffer.concat([
+        return Buffer.concat([
             ...read.filter(is_node).map((c) => bytes(1, as_node(c))),
             ...this.nodes.map((n) => bytes(1, node(n))),
             bytes(2, 'random'),
             ...read.filter((c) => !is_node(c)).map((c) => bytes(5, constant(c))),
-            ...[...this.inputs, ...replaceable].filter(({name}) => this.is_read(name)).map((i) => bytes(11, value(i))),
+            ...[...this.inputs, ...replaceable].filter(({name}) => is_inner || this.is_read(name)).map((i) => bytes(11, value(i))),
             ...outputs.map((name) => bytes(12, bytes(1, name))),
         ]);
-        const domains = [...new Set(
-            this.nodes.filter((n) => n.op.includes('.')).map((n) => n.op.slice(0, n.op.lastIndexOf('.'))))];
-        return Buffer.concat([integer(1, 8), bytes(7, body), bytes(8, integer(2, this.opset)),
-                              ...domains.map((d) => bytes(8, Buffer.concat([bytes(1, d), integer(2, 1)])))]);
     }
 }
 
