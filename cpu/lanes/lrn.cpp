@@ -55,17 +55,36 @@ bool lies_as(const memory_desc &md, const memory_desc &other) {
 
 // ---- of a line
 
-OCTET_FMA void add_squares_fused(const float *x, float *sum, dim_t count) {
+template <bool is_fused> OCTET_FMA void add_squares(const float *x, float *sum, dim_t count) {
     for (dim_t i = 0; i < count; i++)
-        sum[i] = std::fma(x[i], x[i], sum[i]);
+        sum[i] = is_fused ? std::fma(x[i], x[i], sum[i]) : sum[i] + x[i] * x[i];
 }
 OCTET_FMA void subtract_squares_fused(const float *x, float *sum, dim_t count) {
     for (dim_t i = 0; i < count; i++)
         sum[i] = std::fma(-x[i], x[i], sum[i]);
 }
-OCTET_FMA void add_squares(const float *x, float *sum, dim_t count) {
-    for (dim_t i = 0; i < count; i++)
-        sum[i] = sum[i] + x[i] * x[i];
+
+/// Of so many lines, `stride` apart. Sums of some elements stay in registers meanwhile.
+template <bool is_fused>
+OCTET_FMA void add_squares_of_lines(const float *x, dim_t lines, dim_t stride, float *sum, dim_t count) {
+    constexpr int vectors = 4;
+    dim_t i = 0;
+    for (; i + vectors * width <= count; i += vectors * width) {
+        __m256 sums[vectors];
+        for (int v = 0; v < vectors; v++)
+            sums[v] = _mm256_loadu_ps(sum + i + v * width);
+        for (dim_t line = 0; line < lines; line++)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                const __m256 y = _mm256_loadu_ps(x + line * stride + i + v * width);
+                sums[v] =
+                    is_fused ? _mm256_fmadd_ps(y, y, sums[v]) : _mm256_add_ps(sums[v], _mm256_mul_ps(y, y));
+            }
+        for (int v = 0; v < vectors; v++)
+            _mm256_storeu_ps(sum + i + v * width, sums[v]);
+    }
+    for (dim_t line = 0; i < count && line < lines; line++)
+        add_squares<is_fused>(x + line * stride + i, sum + i, count - i);
 }
 
 /// x / base^beta of sums.
@@ -167,8 +186,9 @@ private:
         return has_channels_last_ ? sum_channels_of_pixels(src, dst) : sum_planes(src, dst);
     }
 
-    void add(const float *x, float *sum, dim_t count) const {
-        (p_.order == lrn_order::plain ? add_squares : add_squares_fused)(x, sum, count);
+    void add(const float *x, dim_t lines, dim_t stride, float *sum, dim_t count) const {
+        (p_.order == lrn_order::plain ? add_squares_of_lines<false>
+                                      : add_squares_of_lines<true>)(x, lines, stride, sum, count);
     }
     dim_t reach() const { return (p_.size - 1) / 2; }
     /// Behind which there are zeros alone.
@@ -185,13 +205,15 @@ private:
                 std::copy_n(src + pixel * c, c, row);
                 for (dim_t at = 0; at < c; at += longest_line) {
                     const dim_t count = std::min(longest_line, c - at);
-                    float sum[longest_line] = {};
-                    const bool begins_with_centre = p_.order == lrn_order::centre_first;
-                    if (begins_with_centre)
-                        add_squares(row + at, sum, count);
-                    for (dim_t i = -far; i <= far; i++)
-                        if (i != 0 || !begins_with_centre)
-                            add(row + at + i, sum, count);
+                    float sum[longest_line];
+                    std::fill_n(sum, count, 0.f);
+                    if (p_.order == lrn_order::centre_first) {
+                        add_squares<false>(row + at, sum, count);
+                        add(row + at - far, far, 1, sum, count);
+                        add(row + at + 1, far, 1, sum, count);
+                    } else {
+                        add(row + at - far, 2 * far + 1, 1, sum, count);
+                    }
                     quotient_.store(row + at, sum, dst + pixel * c + at, count);
                 }
             }
@@ -216,9 +238,10 @@ private:
         const dim_t pixels = shape_.pixels(), last = shape_.channels - 1, far = this->far();
         for_lines_of_pixels([&](dim_t at, dim_t count) {
             for (dim_t c = 0; c <= last; c++) {
-                float sum[longest_line] = {};
-                for (dim_t i = std::max<dim_t>(c - far, 0); i <= std::min(c + far, last); i++)
-                    add(src + at + i * pixels, sum, count);
+                float sum[longest_line];
+                std::fill_n(sum, count, 0.f);
+                const dim_t first = std::max<dim_t>(c - far, 0);
+                add(src + at + first * pixels, std::min(c + far, last) - first + 1, pixels, sum, count);
                 quotient_.store(src + at + c * pixels, sum, dst + at + c * pixels, count);
             }
         });
@@ -229,13 +252,14 @@ private:
         constexpr dim_t reach = 2; // windows of 5
         const dim_t pixels = shape_.pixels(), channels = shape_.channels;
         for_lines_of_pixels([&](dim_t at, dim_t count) {
-            float sum[longest_line] = {};
+            float sum[longest_line];
+            std::fill_n(sum, count, 0.f);
             const auto channel = [&](dim_t c) { return src + at + c * pixels; };
             for (dim_t c = 0; c < std::min(reach, channels); c++)
-                add_squares_fused(channel(c), sum, count);
+                add_squares<true>(channel(c), sum, count);
             for (dim_t c = 0; c < channels; c++) {
                 if (c + reach < channels)
-                    add_squares_fused(channel(c + reach), sum, count);
+                    add_squares<true>(channel(c + reach), sum, count);
                 quotient_.store(channel(c), sum, dst + at + c * pixels, count);
                 if (c >= reach)
                     subtract_squares_fused(channel(c - reach), sum, count);
@@ -263,10 +287,10 @@ private:
                             last = std::min(w + behind(), shape_.w - 1);
                 for (dim_t at = 0; at < c; at += longest_line) {
                     const dim_t count = std::min(longest_line, c - at);
-                    float sum[longest_line] = {};
+                    float sum[longest_line];
+                    std::fill_n(sum, count, 0.f);
                     for_rows_of_window(pixel / shape_.w, [&](dim_t row) {
-                        for (dim_t x = first; x <= last; x++)
-                            add(src + (image + row * shape_.w + x) * c + at, sum, count);
+                        add(src + (image + row * shape_.w + first) * c + at, last - first + 1, c, sum, count);
                     });
                     quotient_.store(src + i * c + at, sum, dst + i * c + at, count);
                 }
@@ -286,13 +310,14 @@ private:
         });
     }
     void sum_rows(const float *src, float *dst, dim_t row, dim_t at, dim_t count) const {
-        float sum[longest_line] = {};
+        float sum[longest_line];
+        std::fill_n(sum, count, 0.f);
         const dim_t length = shape_.w, far = std::min(reach(), length);
         for_rows_of_window(row, [&](dim_t other) {
             for (dim_t i = -far; i <= far; i++) {
                 const dim_t first = std::max(at, -i), end = std::min(at + count, length - i);
                 if (first < end)
-                    add(src + other * length + first + i, sum + first - at, end - first);
+                    add(src + other * length + first + i, 1, 0, sum + first - at, end - first);
             }
         });
         quotient_.store(src + row * length + at, sum, dst + row * length + at, count);

@@ -15,6 +15,7 @@ struct rnn_problem {
     std::int64_t projected = 0; ///< channels behind a projection; 0: none
     float data_scale = 1, data_shift = 0;
     int mask = 0; ///< of the scales of weights
+    int timed_runs = 0;
     bool f32_results = false, f32_states = false, has_states = false, has_bias = false;
     std::vector<std::uint8_t> src_layer, src_iter; ///< src_iter: codes, for either type of states
     std::vector<float> src_iter_c, weights_layer, weights_iter, projection, bias, scales, projection_scales;
@@ -26,6 +27,7 @@ struct rnn_problem {
 
 struct rnn_answer {
     std::vector<std::uint8_t> dst_layer, dst_iter, dst_iter_c; ///< bytes
+    double milliseconds = 0; ///< of the processor, in the shortest of the timed runs
     std::string refusal;
 };
 
