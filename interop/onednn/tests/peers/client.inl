@@ -91,6 +91,8 @@ algorithm algorithm_of(const std::string &name) {
         {"resampling_linear", algorithm::resampling_linear},
         {"softmax_accurate", algorithm::softmax_accurate},
         {"softmax_log", algorithm::softmax_log},
+        {"lrn_across_channels", algorithm::lrn_across_channels},
+        {"lrn_within_channel", algorithm::lrn_within_channel},
     };
     return algorithms.at(name);
 }
@@ -125,6 +127,9 @@ primitive_attr attr_of(const attributes &a) {
             ops.append_sum(op.scale, op.zero_point, type_of(op.sum_type));
         else if (op.is_prelu())
             ops.append_prelu(op.mask);
+        else if (op.is_depthwise())
+            ops.append_dw(type_of(op.input.element), type_of(op.bias.element), type_of(op.sum_type),
+                          op.kernel, op.stride, op.padding, op.scales.size() == 1 ? 0 : 2, op.scales);
         else if (op.is_binary())
             ops.append_binary(algorithm_of(op.name), wanted_desc(op.input));
         else
@@ -168,6 +173,13 @@ public:
         return {{execute(pd, dnnl::concat(pd), p)}, {}};
     }
 
+    answers run_shuffle(const problem &p) { // takes no attributes
+        const shuffle_forward::desc d(prop_kind::forward_inference, wanted_desc(p.src), p.axis,
+                                      static_cast<int>(p.size));
+        const shuffle_forward::primitive_desc pd(d, engine_);
+        return {{execute(pd, shuffle_forward(pd), p)}, {}};
+    }
+
 private:
     static std::vector<memory::desc> source_descs(const problem &p) {
         std::vector<memory::desc> descs;
@@ -188,6 +200,11 @@ private:
         add(DNNL_ARG_SRC_1, p.src1);
         add(DNNL_ARG_WEIGHTS, p.weights);
         add(DNNL_ARG_BIAS, p.bias);
+        for (const post_op &dw : p.attr.post_ops)
+            if (dw.is_depthwise()) {
+                add(DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS, dw.input);
+                add(DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_BIAS, dw.bias);
+            }
         add_attribute_arguments(p.attr, args);
         op.execute(stream_, args);
         stream_.wait();
@@ -206,7 +223,7 @@ private:
         add(DNNL_ARG_DST, a.dst_zero_points);
         for (int i = 0; i < static_cast<int>(a.post_ops.size()); i++) {
             const post_op &op = a.post_ops[i];
-            if (op.input.is_absent())
+            if (op.input.is_absent() || op.is_depthwise())
                 continue;
             const int arg = op.is_binary() ? DNNL_ARG_SRC_1 : DNNL_ARG_WEIGHTS;
             args[DNNL_ARG_ATTR_MULTIPLE_POST_OP(i) | arg] = filled(op.input, wanted_desc(op.input));
@@ -248,7 +265,8 @@ private:
 convolution_forward::desc convolution_desc(const problem &p) {
     const auto prop = prop_kind::forward_inference;
     const auto alg = algorithm::convolution_direct;
-    const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights), dst = wanted_desc(p.dst);
+    const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights),
+                       dst = wanted_desc(p.between.is_absent() ? p.dst : p.between);
     if (p.bias.is_absent())
         return {prop, alg, src, weights, dst, p.strides, p.dilates, p.padding_l, p.padding_r};
     return {prop, alg,       src,       weights,     wanted_desc(p.bias),
@@ -312,10 +330,25 @@ resampling_forward::desc resampling_desc(const problem &p) {
     return {prop_kind::forward_inference, algorithm_of(p.algorithm), wanted_desc(p.src), wanted_desc(p.dst)};
 }
 
+lrn_forward::desc lrn_desc(const problem &p) {
+    return {prop_kind::forward_inference,
+            algorithm_of(p.algorithm),
+            wanted_desc(p.src),
+            p.size,
+            p.alpha,
+            p.beta,
+            p.k};
+}
+
+logsoftmax_forward::desc logsoftmax_desc(const problem &p) {
+    return {prop_kind::forward_inference, wanted_desc(p.src), p.axis};
+}
+
 answers run(const problem &p) {
     session s;
     switch (p.op) {
     case operation::convolution:
+    case operation::fused_depthwise:
         return s.run<convolution_forward>(convolution_desc(p), p);
     case operation::inner_product:
         return s.run<inner_product_forward>(inner_product_desc(p), p);
@@ -341,6 +374,12 @@ answers run(const problem &p) {
         return s.run_sum(p);
     case operation::concat:
         return s.run_concat(p);
+    case operation::lrn:
+        return s.run<lrn_forward>(lrn_desc(p), p);
+    case operation::shuffle:
+        return s.run_shuffle(p);
+    case operation::logsoftmax:
+        return s.run<logsoftmax_forward>(logsoftmax_desc(p), p);
     }
     return {};
 }

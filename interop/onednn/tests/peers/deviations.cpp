@@ -183,9 +183,43 @@ const char *reorder_deviation(const problem &p, const std::string &implementatio
     return nullptr;
 }
 
+/// Octet gives the bytes of the kernels that oneDNN chooses with AVX-512.
+const char *lrn_deviation(const problem &p, const std::string &implementation) {
+    const bool is_ref = contains(implementation, "ref"), is_f32 = p.src.element == type::f32;
+    const std::int64_t channels = p.src.shape[1];
+    const bool in_vectors = channels % 16 == 0 && channels >= 32,
+               in_half_vectors = channels % 8 == 0 && channels >= 16 && is_f32;
+    const bool is_nhwc = p.src.layout == "channels_last", is_across = p.algorithm == "lrn_across_channels";
+    const bool has_kernel =
+        is_across
+            ? is_nhwc ? p.beta == 0.75f || p.beta == 1.f : p.beta == 0.75f && p.size == 5 && in_half_vectors
+            : is_nhwc && p.beta == 0.75f && p.size <= 5 && p.src.shape[2] >= p.size &&
+                  p.src.shape[3] >= p.size && (in_vectors || in_half_vectors);
+    if (is_ref && has_kernel)
+        return "the reference has another order of operations than the kernel for AVX-512";
+    if (!is_ref && (!has_kernel || !contains(implementation, "avx512")))
+        return "a kernel of a level below has another order than what AVX-512 runs";
+    return nullptr;
+}
+
+const char *logsoftmax_deviation(const problem &p, const std::string &implementation) {
+    bool is_innermost = true;
+    for (std::size_t d = static_cast<std::size_t>(p.axis) + 1; d < p.src.shape.size(); d++)
+        is_innermost = is_innermost && p.src.shape[d] == 1;
+    if (is_innermost && !contains(implementation, "avx512"))
+        return "sums of rows have the lanes of AVX-512";
+    return nullptr;
+}
+
 } // namespace
 
 const char *deviation(const problem &p, const std::string &implementation) {
+    if (p.op == operation::lrn)
+        return lrn_deviation(p, implementation);
+    if (p.op == operation::logsoftmax)
+        return logsoftmax_deviation(p, implementation);
+    if (p.op == operation::shuffle || p.op == operation::fused_depthwise)
+        return nullptr;
     if (p.op == operation::reorder)
         return reorder_deviation(p, implementation);
     if (p.op == operation::eltwise || p.op == operation::resampling)

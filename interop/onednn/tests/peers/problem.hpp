@@ -25,7 +25,11 @@ enum class operation {
     prelu,
     resampling,
     sum,
-    concat
+    concat,
+    lrn,
+    shuffle,
+    logsoftmax,
+    fused_depthwise ///< 1x1 convolution with a depthwise one as its post-op
 };
 enum class type { none, f32, s32, s8, u8, bf16 };
 
@@ -49,19 +53,23 @@ template <typename T> struct masked {
     bool runtime = false;
 };
 
-/// One entry of a post-op chain: "sum", "prelu", "binary_add" and the like, or an eltwise algorithm's name.
+/// One entry of a post-op chain: "sum", "prelu", "dw", "binary_add" and the like, or an eltwise algorithm's name.
 struct post_op {
     std::string name;
     float scale = 1.f, alpha = 0.f, beta = 0.f; ///< sum has the first, eltwise all
     std::int32_t zero_point = 0;                ///< sum
     type sum_type = type::none;
     int mask = 0; ///< prelu
-    tensor input; ///< binary: src1; prelu: weights
+    tensor input; ///< binary: src1; prelu, dw: weights
+    tensor bias;  ///< dw, as the rest
+    std::int64_t kernel = 3, stride = 1, padding = 1;
+    std::vector<float> scales;
 
     bool is_sum() const { return name == "sum"; }
     bool is_prelu() const { return name == "prelu"; }
+    bool is_depthwise() const { return name == "dw"; }
     bool is_binary() const { return name.compare(0, 7, "binary_") == 0; }
-    bool is_eltwise() const { return !is_sum() && !is_prelu() && !is_binary(); }
+    bool is_eltwise() const { return !is_sum() && !is_prelu() && !is_depthwise() && !is_binary(); }
 };
 
 struct attributes {
@@ -75,12 +83,14 @@ struct attributes {
 /// the destination before the execution.
 struct problem {
     operation op = operation::convolution;
-    std::string algorithm; ///< pooling, binary, eltwise, softmax, resampling
+    std::string algorithm; ///< pooling, binary, eltwise, softmax, resampling, lrn
     tensor src, src1, weights, bias, dst;
-    std::vector<tensor> srcs;      ///< sum, concat
-    std::vector<float> scales;     ///< scales of srcs
-    float alpha = 0.f, beta = 0.f; ///< eltwise
-    int axis = 0;                  ///< softmax, concat
+    std::vector<tensor> srcs;               ///< sum, concat
+    std::vector<float> scales;              ///< scales of srcs
+    float alpha = 0.f, beta = 0.f, k = 1.f; ///< eltwise; lrn has k, too
+    int axis = 0;                           ///< softmax, logsoftmax, shuffle, concat
+    std::int64_t size = 1;                  ///< of lrn's window, of shuffle's groups
+    tensor between;                         ///< fused_depthwise: what the first convolution gives
     dims kernel, strides, dilates, padding_l, padding_r;
     attributes attr;
 };

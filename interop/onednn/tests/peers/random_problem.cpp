@@ -391,6 +391,11 @@ problem random_problem(operation op, const theme &t, range data, unsigned seed) 
         return binary_operation(r, t, data);
     case operation::deconvolution:
         return deconvolution(r, t, data);
+    case operation::lrn:
+    case operation::shuffle:
+    case operation::logsoftmax:
+    case operation::fused_depthwise:
+        return random_other_problem(op, r);
     default:
         return random_elementwise_problem(op, r, data);
     }
@@ -425,9 +430,10 @@ template <typename T> void print(std::ostream &out, const char *name, const mask
 } // namespace
 
 std::string to_string(const problem &p) {
-    constexpr const char *operations[] = {"convolution", "inner_product", "matmul",  "reorder", "pooling",
-                                          "binary",      "deconvolution", "eltwise", "softmax", "prelu",
-                                          "resampling",  "sum",           "concat"};
+    constexpr const char *operations[] = {
+        "convolution",   "inner_product", "matmul",  "reorder",    "pooling",        "binary",
+        "deconvolution", "eltwise",       "softmax", "prelu",      "resampling",     "sum",
+        "concat",        "lrn",           "shuffle", "logsoftmax", "fused_depthwise"};
     std::ostringstream out;
     out << operations[static_cast<int>(p.op)] << ' ' << p.algorithm << " src " << text_of(p.src);
     if (!p.src1.is_absent())

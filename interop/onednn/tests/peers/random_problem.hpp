@@ -18,6 +18,9 @@ struct theme {
 /// Operations that are neither accumulating nor in the list of random_problem.cpp.
 problem random_elementwise_problem(operation op, random_source &r, range data);
 
+/// lrn, shuffle, logsoftmax and fused_depthwise: finite numbers, and weights whose products no level saturates.
+problem random_other_problem(operation op, random_source &r);
+
 problem random_problem(operation op, const theme &t, range r, unsigned seed);
 
 /// The problem in one line, with everything needed to recognise it.
