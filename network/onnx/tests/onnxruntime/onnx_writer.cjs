@@ -143,7 +143,8 @@ class graph {
             ...this.nodes.map((n) => bytes(1, node(n))),
             bytes(2, 'random'),
             ...read.filter((c) => !is_node(c)).map((c) => bytes(5, constant(c))),
-            ...[...this.inputs, ...replaceable].filter(({name}) => is_inner || this.is_read(name)).map((i) => bytes(11, value(i))),
+            ...[...this.inputs, ...replaceable].filter(({name}) => is_inner || this.is_read(name))
+                .map((i) => bytes(11, value(i))),
             ...outputs.map((name) => bytes(12, bytes(1, name))),
         ]);
     }
