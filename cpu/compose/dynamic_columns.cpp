@@ -108,8 +108,8 @@ class column_kernel : public kernel {
 public:
     column_kernel(const dynamic_matmul_problem &p, instruction_set isa,
                   std::shared_ptr<const kernel> products)
-        : p_(p), weights_(matrix_of(p.weights)), isa_(isa), products_(std::move(products)),
-          combine_(function_of(p.order, p.bias.ndims != 0)) {}
+        : p_(p), operation_(text(p.operation, ": execute")), weights_(matrix_of(p.weights)), isa_(isa),
+          products_(std::move(products)), combine_(function_of(p.order, p.bias.ndims != 0)) {}
 
     void execute(const arguments &args) const override {
         const dim_t rows = p_.rows(), k = p_.k(), n = p_.n();
@@ -120,7 +120,7 @@ public:
         auto *scales = scratch_of<float>(scratch_slot::column_scales, n);
         auto *acc = scratch_of<std::int32_t>(scratch_slot::column_sums, rows * n + n), *sums = acc + rows * n;
         p_.scales.bind(args, 1, n, scales);
-        check_scales("matmul: execute", "scales of weights", scales, static_cast<std::size_t>(n),
+        check_scales(operation_.c_str(), "scales of weights", scales, static_cast<std::size_t>(n),
                      scale_signs::not_negative);
         quantize_rows(p_, isa_, args.get<const void>(OCTET_ARG_SRC), codes, parameters);
         const arguments with_codes(args, OCTET_ARG_SRC, codes);
@@ -141,8 +141,7 @@ public:
     }
     std::size_t size_bytes() const override { return sizeof *this + products_->size_bytes(); }
     std::string plan() const override {
-        return text(groups::plan_of_source(p_), "; ", products_->plan(), "; combined as ",
-                    to_string(p_.order));
+        return text(p_.source_text(), "; ", products_->plan(), "; combined as ", to_string(p_.order));
     }
 
 private:
@@ -162,6 +161,7 @@ private:
     }
 
     const dynamic_matmul_problem p_;
+    const std::string operation_;
     const memory_desc weights_;
     const instruction_set isa_;
     const std::shared_ptr<const kernel> products_;

@@ -22,12 +22,13 @@ namespace octet::impl::groups {
 
 namespace {
 
-int bits_of(data_type type) { return 8 / elements_per_byte(type); }
+/// Codes of 2 bits are packed as codes of 4, which kernels widen.
+int packed_bits(data_type type) { return std::max(8 / elements_per_byte(type), 4); }
 bool is_signed(data_type type) { return type == data_type::s8 || type == data_type::s4; }
 
 group_problem product_of(const dynamic_matmul_problem &p) {
     group_problem g{std::max<dim_t>(p.rows(), 1), std::max<dim_t>(p.n(), 1), p.k(), p.group};
-    g.weight_bits = bits_of(p.weights.data_type);
+    g.weight_bits = packed_bits(p.weights.data_type);
     g.weights_are_signed = is_signed(p.weights.data_type);
     g.has_weight_zero_points = p.zero_points.is_set;
     g.source = p.source.code;
@@ -41,7 +42,7 @@ group_problem product_of(const dynamic_matmul_problem &p) {
 /// The layout alone matters: rows and the source do not.
 group_problem product_of(const packing_problem &p) {
     group_problem g{1, std::max<dim_t>(p.weights.dims[1], 1), p.weights.dims[0], p.group};
-    g.weight_bits = bits_of(p.weights.data_type);
+    g.weight_bits = packed_bits(p.weights.data_type);
     g.weights_are_signed = is_signed(p.weights.data_type);
     g.has_weight_zero_points = p.zero_points.is_set;
     g.has_source_zero_points = p.packed.packed_steps[1] != 1;
@@ -68,8 +69,8 @@ void pack(const group_products &products, const plain_weights &w, const void *co
         zero_points.assign(given.begin(), given.end());
     }
     const dim_t first = w.md.offset0 / elements_per_byte(w.md.data_type);
-    products.pack({static_cast<const std::uint8_t *>(codes) + first, w.md.strides[column],
-                   w.md.strides[column - 1], scales.data(),
+    products.pack({static_cast<const std::uint8_t *>(codes) + first, 8 / elements_per_byte(w.md.data_type),
+                   w.md.strides[column], w.md.strides[column - 1], scales.data(),
                    zero_points.empty() ? nullptr : zero_points.data(), 1, n},
                   packed);
 }
@@ -77,7 +78,7 @@ void pack(const group_products &products, const plain_weights &w, const void *co
 class group_kernel : public kernel {
 public:
     group_kernel(const dynamic_matmul_problem &p, instruction_set isa)
-        : p_(p), isa_(isa), products_(product_of(p), isa) {}
+        : p_(p), operation_(text(p.operation, ": execute")), isa_(isa), products_(product_of(p), isa) {}
 
     void execute(const arguments &args) const override {
         if (p_.rows() == 0)
@@ -90,7 +91,7 @@ public:
             auto *packed = scratch_of<std::uint8_t>(scratch_slot::scaled_weights,
                                                     static_cast<dim_t>(products_.weights_bytes()));
             pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points}, weights, args,
-                 "matmul: execute", packed);
+                 operation_.c_str(), packed);
             weights = packed;
         }
         quantize_rows(p_, isa_, args.get<const void>(OCTET_ARG_SRC), codes, parameters);
@@ -101,13 +102,13 @@ public:
     }
     std::size_t size_bytes() const override { return sizeof *this; }
     std::string plan() const override {
-        return text(groups::plan_of_source(p_), ", combined as ", to_string(p_.order), ", groups of ",
-                    p_.group,
+        return text(p_.source_text(), ", combined as ", to_string(p_.order), ", groups of ", p_.group,
                     p_.has_stored_values ? ", weights packed with scales" : ", weights packed in every run");
     }
 
 private:
     const dynamic_matmul_problem p_;
+    const std::string operation_;
     const instruction_set isa_;
     const group_products products_;
 };
@@ -152,14 +153,9 @@ candidate refused_layout(const memory_desc &packed, bool has_sums) {
 
 } // namespace
 
-std::string plan_of_source(const dynamic_matmul_problem &p) {
-    return text("source quantized by ", to_string(p.source.by), " (", to_string(p.source.mode), ", ",
-                to_string(p.source.code), ", per ", to_string(p.source.span), ")");
-}
-
 bool packs_sums(const dynamic_matmul_problem &p, const machine &m) {
     return p.source_has_zero_points() &&
-           jit::group_codes_of(m.isa, bits_of(p.weights.data_type)) != jit::group_codes::words;
+           jit::group_codes_of(m.isa, packed_bits(p.weights.data_type)) != jit::group_codes::words;
 }
 
 candidate plan(const dynamic_matmul_problem &p, const machine &m) {
@@ -175,7 +171,7 @@ candidate plan(const dynamic_matmul_problem &p, const machine &m) {
 candidate in_floats(const dynamic_matmul_problem &p, const machine &m,
                     plan_function<dynamic_matmul_problem> product) {
     if (p.dst.data_type == data_type::f32 && p.out_stage.post_ops.empty() && has_even_rows(p.dst))
-        return product(p, m);
+        return product(p, m); // a dst of floats has no scale
     dynamic_matmul_problem floats = p;
     floats.dst.data_type = data_type::f32;
     set_row_major(floats.dst);
@@ -194,7 +190,7 @@ candidate plan_packed(const dynamic_matmul_problem &p, const machine &m) {
 
 candidate plan_packing(const packing_problem &p, const machine &m) {
     const bool has_sums = p.packed.packed_steps[1] != 1;
-    if (has_sums && jit::group_codes_of(m.isa, bits_of(p.weights.data_type)) == jit::group_codes::words)
+    if (has_sums && jit::group_codes_of(m.isa, packed_bits(p.weights.data_type)) == jit::group_codes::words)
         return refused_layout(p.packed, false);
     return candidate([p, m] { return std::make_shared<packing_kernel>(p, m.isa); });
 }

@@ -16,8 +16,6 @@ candidate plan_packing(const packing_problem &p, const machine &m);
 /// `product`, which gives dense rows of f32, and post-ops and the type of dst as a second step where they need one.
 candidate in_floats(const dynamic_matmul_problem &p, const machine &m,
                     plan_function<dynamic_matmul_problem> product);
-/// The quantizer, for plans.
-std::string plan_of_source(const dynamic_matmul_problem &p);
 
 /// True if weights are packed with the sums of their columns, at this level.
 bool packs_sums(const dynamic_matmul_problem &p, const machine &m);

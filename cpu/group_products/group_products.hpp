@@ -30,9 +30,10 @@ struct group_problem {
     dim_t groups() const { return (k + group - 1) / group; }
 };
 
-/// Plain weights. Strides count elements; codes of 4 bits are two per byte, the even one in the lower half.
+/// Plain weights. Strides count elements; codes of 4 and 2 bits share bytes, the first one in the lowest bits.
 struct group_weights {
     const void *codes;
+    int bits; ///< 8, 4 or 2: those of 2 are packed as of 4
     dim_t column_stride, k_stride;
     const float *scales;
     const std::int32_t *zero_points;               ///< of the codes as they are; null without

@@ -20,13 +20,14 @@ constexpr int source_offset = 128; ///< from u8 codes of the source to s8
 template <int bits> std::uint32_t load_codes(const std::uint8_t *codes, dim_t i, dim_t stride, dim_t count) {
     if (count == quad && stride == 1 && bits == 8)
         return load_bytes<std::uint32_t>(codes + i);
-    if (count == quad && stride == 1 && i % 2 == 0) {
+    if (count == quad && stride == 1 && bits == 4 && i % 2 == 0) {
         const std::uint32_t x = load_bytes<std::uint16_t>(codes + i / 2);
         return (x & 0xf) | (x & 0xf0) << 4 | (x & 0xf00) << 8 | (x & 0xf000) << 12;
     }
+    constexpr dim_t per_byte = 8 / bits;
     std::uint32_t result = 0;
     for (dim_t j = 0; j < count; j++, i += stride) {
-        const std::uint32_t code = bits == 8 ? codes[i] : codes[i / 2] >> i % 2 * 4 & 15;
+        const std::uint32_t code = codes[i / per_byte] >> i % per_byte * bits & ((1 << bits) - 1);
         result |= code << 8 * j;
     }
     return result;
@@ -53,7 +54,7 @@ void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t lanes, s
                 load_codes<bits>(codes, first + lane * w.column_stride + k * w.k_stride, w.k_stride, n) ^
                 flip;
             sums[static_cast<std::size_t>(lane)] += sum_of_bytes(x);
-            store_bytes(to, bits == 4 && q % 2 == 1 ? load_bytes<std::uint32_t>(to) | x << 4 : x);
+            store_bytes(to, bits != 8 && q % 2 == 1 ? load_bytes<std::uint32_t>(to) | x << 4 : x);
         }
     }
 }
@@ -104,7 +105,7 @@ void group_products::pack_group(const group_weights &w, dim_t column, dim_t g, s
     const dim_t lanes = std::min<dim_t>(problem_.n - column, panel_columns), first = g * problem_.group;
     const dim_t count = std::min(problem_.group, problem_.k - first);
     std::array<std::int32_t, panel_columns> sums{};
-    const auto pack = problem_.weight_bits == 8 ? pack_codes<8> : pack_codes<4>;
+    const auto pack = w.bits == 8 ? pack_codes<8> : w.bits == 4 ? pack_codes<4> : pack_codes<2>;
     pack(w, column * w.column_stride + first * w.k_stride, count, lanes,
          static_cast<std::uint32_t>(unsigned_offset()), record, sums);
     for (dim_t lane = 0; lane < lanes; lane++) {

@@ -8,6 +8,7 @@
 #include "common/dynamic_matmul_problem.hpp"
 #include "common/element.hpp"
 #include "common/layout/layout.hpp"
+#include "common/text.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -63,12 +64,13 @@ columns read(const dynamic_matmul_problem &p, const arguments &args) {
     const dim_t k = p.k(), n = p.n(), groups = p.groups();
     const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
     const floats scales = p.scales.bind(args, groups, n);
-    check_scales("matmul: execute", "scales of weights", scales.data(), scales.size(),
+    const std::string operation = text(p.operation, ": execute");
+    check_scales(operation.c_str(), "scales of weights", scales.data(), scales.size(),
                  facts_of(p.order).has_negative_scales ? scale_signs::any : scale_signs::not_negative);
     floats zero_points(scales.size());
     if (p.zero_points.is_set)
         zero_points = p.zero_points.bind(args, groups, n);
-    check_weight_zero_points("matmul: execute", "zero points of weights", zero_points.data(),
+    check_weight_zero_points(operation.c_str(), "zero points of weights", zero_points.data(),
                              p.zero_points.is_set ? zero_points.size() : 0, p.weights.data_type);
     columns w;
     for (dim_t column = 0; column < n; column++) {
@@ -106,10 +108,22 @@ void run(const dynamic_matmul_problem &p, const arguments &args) {
     });
 }
 
+class dynamic_reference : public reference_kernel<dynamic_matmul_problem> {
+public:
+    explicit dynamic_reference(const dynamic_matmul_problem &p) : reference_kernel(p, run), p_(p) {}
+    std::string plan() const override {
+        return text(p_.source_text(), ", combined as ", to_string(p_.order), ", by ",
+                    reference_kernel::plan());
+    }
+
+private:
+    const dynamic_matmul_problem p_;
+};
+
 } // namespace
 
 std::shared_ptr<const kernel> create(const dynamic_matmul_problem &p) {
-    return std::make_shared<reference_kernel<dynamic_matmul_problem>>(p, run);
+    return std::make_shared<dynamic_reference>(p);
 }
 
 } // namespace octet::impl::ref

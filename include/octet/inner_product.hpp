@@ -5,12 +5,12 @@
 namespace octet {
 inline namespace v0 {
 
-/// int8 inner product (fully connected layer): dst(n, oc) = requantize(Σ (src(n, …) - src_zp) * (weights(oc,
-/// …) - weights_zp)), the sum over input channels and, where present, spatial positions. Products of f32 are
-/// added position by position in row-major order, channels ascending within one, as in convolution_forward.
-///
-/// Shapes   src {N, IC, [D, [H,]] [W]}; weights {OC, IC, same spatial}; bias {OC}; dst {N, OC}.
-/// Types, attributes and errors as in convolution_forward; weights mask 1 << 0, destination mask 1 << 1.
+/// int8 inner product (fully connected layer): dst(n, oc) = requantize(Σ (src(n, …) - src_zp) * (weights(oc, …) -
+/// weights_zp)), the sum over input channels and spatial positions. Products of f32 are added position by position in
+/// row-major order, channels ascending within one. Shapes: src {N, IC, [D, [H,]] [W]}; weights {OC, IC, same spatial};
+/// bias {OC}; dst {N, OC}. Types, attributes and errors as in convolution_forward; weights mask 1 << 0, destination
+/// mask 1 << 1. With `set_source_quantization` as in matmul, whose K are all dimensions but the first, in row-major
+/// order; scales of groups (without spatial dimensions) have mask 3, groups {1, length} and values {OC, G}.
 struct OCTET_API inner_product_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

@@ -20,8 +20,8 @@ inline namespace v0 {
 ///
 ///   dst(m, n) = combine( Σ_k (code(src(m, k)) - src_zp(m)) * (weights(k, n) - weights_zp), scales, bias )
 ///
-///          weights s8, u8, s4, u4, bias f32, dst f32, f16, bf16; scales of weights per column or of groups of K;
-///          2 dimensions of weights, whose N may not be broadcast.
+///          weights s8, u8, s4, u4, bias f32, dst f32, f16, bf16, or s8, u8 with its scale; scales of weights per
+///          column or of groups of K; 2 dimensions of weights, whose N may not be broadcast.
 /// Layouts  any plain layout or strides; `any` gives row-major activations and packed weights.
 /// Attributes
 ///          zero points on both sides, per tensor or masked (weights usually 1 << (ndims - 1)); output scales

@@ -238,9 +238,9 @@ public:
     void set_scales_mask(int arg, int mask);
     /// As in oneDNN 3.x: the values come with the execution, in `type`. Neighbours share them, as many as `groups`
     /// has for each of the last two dimensions; empty: none do. Scales of the WEIGHTS of a product whose source
-    /// is quantized at run time, or of the SRC of a reorder that packs them with their codes, are f32, f16 or bf16
-    /// and have groups along K, of which the last may be short: mask (1 << (ndims - 1)) | (1 << (ndims - 2)),
-    /// groups {length, 1}, values {G, N}.
+    /// is quantized at run time, or of the SRC of a reorder that packs them with their codes, are f32, f16 or bf16 and
+    /// have groups along K, of which the last may be short: mask (1 << (ndims - 1)) | (1 << (ndims - 2)), groups
+    /// {length, 1}, values {G, N}; of an inner product's weights {N, K}: groups {1, length}, values {N, G}.
     void set_scales(int arg, int mask, const memory::dims &groups, octet::data_type type);
     void get_scales(int arg, int &mask, std::vector<float> &scales) const;
     ///@}
@@ -259,7 +259,7 @@ public:
     void get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const;
     ///@}
 
-    /// Matmul with weights of codes: its float src becomes codes while it runs, by this quantizer.
+    /// Matmul and inner product with weights of codes: float src becomes codes while they run, by this quantizer.
     ///@{
     void set_source_quantization(const source_quantization &quantization);
     const std::optional<source_quantization> &get_source_quantization() const { return source_; }

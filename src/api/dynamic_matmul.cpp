@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/dynamic_matmul.hpp"
 
+#include "api/dynamic_weights.hpp"
+#include "api/lowering.hpp"
 #include "api/tensors/format_tag.hpp"
 #include "api/tensors/memory_desc_checks.hpp"
 #include "common/combination.hpp"
 #include "common/element.hpp"
-#include "common/requantize.hpp"
+#include "common/rules.hpp"
 #include "common/text.hpp"
 #include "cpu/group_products/drive.hpp"
 #include "cpu/machine/isa.hpp"
@@ -16,26 +18,28 @@ namespace octet::impl {
 
 namespace {
 
-constexpr const char *operation = "matmul";
-
 /// Everything else that changes numbers is refused: the order of operations says what happens to them.
-void reject_other_attributes(const primitive_attr &attr) {
-    const auto only_weights = [](const char *what, const auto &by_argument) {
+void reject_other_attributes(const char *operation, const primitive_attr &attr, data_type dst) {
+    const bool has_codes = is_code(dst);
+    const auto check = [&](const char *what, const auto &by_argument) {
         for (const auto &[arg, values] : by_argument)
-            if (arg != OCTET_ARG_WEIGHTS)
+            if (arg != OCTET_ARG_WEIGHTS && (arg != OCTET_ARG_DST || !has_codes))
                 throw_invalid(operation, ": ", what, " of ", argument_name(arg),
                               " with set_source_quantization, allowed: of weights",
+                              has_codes              ? ", dst"
+                              : arg == OCTET_ARG_DST ? text(", of dst s8 or u8 (it is ", to_string(dst), ")")
+                                                     : std::string(),
                               arg == OCTET_ARG_SRC ? " (the quantizer chooses those of src)" : "");
     };
-    only_weights("scales", attr.scales());
-    only_weights("zero points", attr.zero_points());
+    check("scales", attr.scales());
+    check("zero points", attr.zero_points());
     if (attr.output_scales().is_set() || attr.rule() != requantization_rule::automatic ||
         !attr.input_multipliers().empty())
         throw_invalid(operation, ": set_output_scales, set_requantization or set_input_multiplier with ",
-                      "set_source_quantization, allowed: set_scales of weights and set_combination");
+                      "set_source_quantization, allowed: set_scales and set_combination");
 }
 
-combination order_of(const primitive_attr &attr, bool has_groups) {
+combination order_of(const char *operation, const primitive_attr &attr, bool has_groups) {
     if (const std::optional<combination> given = attr.get_combination())
         return *given;
     const source_quantization &q = *attr.get_source_quantization();
@@ -47,6 +51,7 @@ combination order_of(const primitive_attr &attr, bool has_groups) {
 }
 
 void check_order(const dynamic_matmul_problem &p, bool has_groups) {
+    const char *operation = p.operation;
     constexpr dim_t longest = 32768; // its sums of codes stay below 2^31
     if (p.group > longest)
         throw_unimplemented(operation, ": ", p.group, " elements of K share a scale, implemented: up to ",
@@ -70,87 +75,8 @@ void check_order(const dynamic_matmul_problem &p, bool has_groups) {
                       order, ", allowed: ", facts.takes_other_spans ? "row, tensor" : "group");
 }
 
-struct groups_of_weights {
-    dim_t length;
-    bool are_given;
-};
-
-/// The elements of K that share a scale, as set_scales has them.
-groups_of_weights groups_of(const char *operation, const char *what, int mask, const memory::dims &groups,
-                            const memory_desc &weights) {
-    const int of_column = 1 << (weights.ndims - 1), of_k = 1 << (weights.ndims - 2);
-    const dim_t k = weights.dims[weights.ndims - 2];
-    if (mask != 0 && mask != of_column && mask != (of_column | of_k))
-        throw_invalid(operation, ": mask of ", what, " is ", mask, ", allowed: 0, ", of_column,
-                      " (columns), ", of_column | of_k, " (groups of K and columns)");
-    if ((mask & of_k) == 0) {
-        if (!groups.empty() && (groups[0] != 1 || groups[1] != 1))
-            throw_invalid(operation, ": ", what, " have groups ", joined(groups.data(), groups.size()),
-                          " with mask ", mask, ", allowed: mask ", of_column | of_k);
-        return {std::max<dim_t>(k, 1), false};
-    }
-    const dim_t length = groups.empty() ? 1 : groups[0];
-    if ((!groups.empty() && groups[1] != 1) || length > std::max<dim_t>(k, 1))
-        throw_invalid(operation, ": ", what, " have groups ", joined(groups.data(), groups.size()),
-                      " for dims ", dims_text(weights), ", allowed: 1 to ", k, " of K, 1 of N");
-    return {length, true};
-}
-
-template <typename T>
-weight_values lower_values(const char *operation, const char *what, int arg, const masked_values<T> &given,
-                           const memory_desc &weights) {
-    const int of_column = 1 << (weights.ndims - 1);
-    weight_values v;
-    v.arg = arg;
-    v.is_set = given.is_set();
-    v.has_columns = (given.mask & of_column) != 0;
-    const dim_t k = weights.dims[weights.ndims - 2], n = weights.dims[weights.ndims - 1];
-    v.groups =
-        div_up(std::max<dim_t>(k, 1), groups_of(operation, what, given.mask, given.groups, weights).length);
-    if (given.runtime) {
-        v.type = given.type != data_type::undef ? given.type
-                 : std::is_same_v<T, float>     ? data_type::f32
-                                                : data_type::s32;
-        return v;
-    }
-    v.values.assign(given.values.begin(), given.values.end());
-    if (v.is_set && static_cast<dim_t>(v.values.size()) != v.count(n))
-        throw_invalid(operation, ": ", v.values.size(), " ", what, " with mask ", given.mask, " for dims ",
-                      dims_text(weights), ", allowed: ", v.count(n));
-    if constexpr (std::is_same_v<T, float>)
-        check_scales(operation, what, v.values.data(), v.values.size(), scale_signs::not_negative);
-    else
-        check_weight_zero_points(operation, what, v.values.data(), v.values.size(), weights.data_type);
-    return v;
-}
-
-/// Fills scales, zero points and the length of groups. `arg`: the tensor that attributes name.
-template <typename Problem>
-bool lower_weight_values(const char *operation, const primitive_attr &attr, int arg, const char *tensor,
-                         Problem &p) {
-    const auto scales = attr.scales().find(arg);
-    if (scales == attr.scales().end())
-        throw_invalid(operation, ": no scales of ", tensor, ", allowed: set_scales(", argument_to_string(arg),
-                      ", …)");
-    const std::string scales_text = text("scales of ", tensor),
-                      zero_points_text = text("zero points of ", tensor);
-    const groups_of_weights groups =
-        groups_of(operation, scales_text.c_str(), scales->second.mask, scales->second.groups, p.weights);
-    p.group = groups.length;
-    p.scales =
-        lower_values(operation, scales_text.c_str(), OCTET_ARG_ATTR_SCALES | arg, scales->second, p.weights);
-    const auto zero_points = attr.zero_points().find(arg);
-    if (zero_points == attr.zero_points().end())
-        return groups.are_given;
-    p.zero_points = lower_values(operation, zero_points_text.c_str(), OCTET_ARG_ATTR_ZERO_POINTS | arg,
-                                 zero_points->second, p.weights);
-    if (p.zero_points.groups != 1 && p.zero_points.groups != p.scales.groups)
-        throw_invalid(operation, ": ", p.zero_points.groups, " groups of zero points and ", p.scales.groups,
-                      " of scales, allowed: as many, or no groups of zero points");
-    return groups.are_given;
-}
-
-memory_desc column_bias(const memory_desc &given, const memory_desc &dst) {
+/// The bias in dst's rank, {1, …, N}. An inner product's has one dimension.
+memory_desc column_bias(const char *operation, const memory_desc &given, const memory_desc &dst, int ndims) {
     memory_desc bias = given;
     check_descriptor(operation, "bias", bias);
     if (bias.ndims == 0)
@@ -159,32 +85,58 @@ memory_desc column_bias(const memory_desc &given, const memory_desc &dst) {
     if (bias.format_kind == format_kind::any)
         set_row_major(bias);
     require_plain(operation, "bias", bias);
-    const int last = dst.ndims - 1;
-    if (bias.ndims != dst.ndims || bias.dims[last] != dst.dims[last] || element_count(bias) != dst.dims[last])
+    const dim_t n = dst.dims[dst.ndims - 1];
+    if (bias.ndims != ndims || bias.dims[ndims - 1] != n || element_count(bias) != n)
         throw_invalid(operation, ": bias has dims ", dims_text(bias),
-                      " with set_source_quantization, allowed: the N of dst and 1 in all other dimensions");
-    if (bias.dims[last] > 1 && bias.strides[last] != 1)
+                      " with set_source_quantization, allowed: the N of dst and 1 in all other dimensions",
+                      ndims == 1 ? ", of which there are none" : "");
+    if (n > 1 && bias.strides[ndims - 1] != 1)
         throw_unimplemented(operation, ": bias is ", memory::desc(bias).to_string(),
                             " with set_source_quantization, implemented: without gaps");
     return bias;
 }
+memory_desc in_rank_of(const memory_desc &dst, memory_desc bias) {
+    if (bias.ndims == 0 || bias.ndims == dst.ndims)
+        return bias;
+    bias.dims[1] = bias.dims[0];
+    bias.strides[1] = bias.strides[0];
+    bias.dims[0] = 1;
+    bias.ndims = dst.ndims;
+    return bias;
+}
 
 void check_shapes(const dynamic_matmul_problem &p) {
+    const char *operation = p.operation;
     require_type(operation, "src of a product with set_source_quantization", p.src,
                  {data_type::f32, data_type::f16, data_type::bf16});
     require_type(operation, "weights of float src", p.weights,
-                 {data_type::s8, data_type::u8, data_type::s4, data_type::u4});
+                 {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::u2});
     require_type(operation, "dst of a product with set_source_quantization", p.dst,
-                 {data_type::f32, data_type::f16, data_type::bf16});
+                 {data_type::f32, data_type::f16, data_type::bf16, data_type::s8, data_type::u8});
     for (int d = 0; d < p.weights.ndims - 2; d++)
         if (p.weights.dims[d] != 1)
             throw_unimplemented(operation, ": weights have dims ", dims_text(p.weights),
                                 " with set_source_quantization, implemented: 1 in all but the last two");
-    if (shares_bytes(p.weights.data_type) && p.k() % 2 != 0)
+    if (p.k() % elements_per_byte(p.weights.data_type) != 0)
         throw_invalid(operation, ": K is ", p.k(), " with weights of type ", to_string(p.weights.data_type),
-                      ", allowed: even");
+                      ", allowed: ", p.weights.data_type == data_type::u2 ? "multiples of 4" : "even");
     if (p.k() == 0)
         throw_unimplemented(operation, ": K is 0 with set_source_quantization, implemented: from 1 up");
+}
+
+/// Post-ops, then codes as oneDNN 3 makes them of a dst with a scale and a zero point.
+void lower_out_stage(const primitive_attr &attr, dynamic_matmul_problem &p) {
+    attribute_support support{p.operation};
+    support.sums_f32 = true;
+    support.dst_channel_mask = 1 << (p.dst.ndims - 1);
+    p.out_stage.dst = p.dst;
+    p.out_stage.rule = is_code(p.dst.data_type) ? requantization_rule::f32_v3 : unchanged(true);
+    if (const auto scales = attr.scales().find(OCTET_ARG_DST); scales != attr.scales().end()) {
+        p.out_stage.dst_scales = scales->second;
+        check_masked(support, "dst scales", p.out_stage.dst_scales, p.dst);
+    }
+    p.out_stage.dst_zero_points = lower_zero_points(support, attr, OCTET_ARG_DST, p.dst).values;
+    p.out_stage.post_ops = lower_post_ops(support, attr, p.dst);
 }
 
 bool is_own(combination order) {
@@ -211,6 +163,7 @@ memory_desc chosen_weights(const dynamic_matmul_problem &p) {
     return w;
 }
 
+/// Resolves `any`; other packed layouts than its are refused.
 void resolve_weights(dynamic_matmul_problem &p) {
     memory_desc &w = p.weights;
     const memory_desc chosen = chosen_weights(p);
@@ -220,51 +173,69 @@ void resolve_weights(dynamic_matmul_problem &p) {
     }
     p.has_stored_values = is_packed_with_scales(w);
     if (w.format_kind != format_kind::plain && memory::desc(w) != memory::desc(chosen))
-        throw_invalid(operation, ": weights have layout ", layout_name(w), ", allowed: plain layouts, any, ",
-                      layout_name(chosen));
+        throw_invalid(p.operation, ": weights have layout ", layout_name(w),
+                      ", allowed: plain layouts, any, ", layout_name(chosen));
+}
+
+/// The tensors of the operation, whose layouts may be open, beside the problem's matrices.
+struct product_tensors {
+    memory_desc src, weights, bias, dst;
+    bool has_columns_first; ///< weights {N, K…}
+};
+
+primitive_desc_ptr make_product(const request &r, dynamic_matmul_problem &p, product_tensors t) {
+    const char *operation = p.operation = r.operation;
+    const primitive_attr &attr = r.attr;
+    p.source = *attr.get_source_quantization();
+    for (memory_desc *md : {&t.src, &t.dst})
+        if (md->format_kind == format_kind::any)
+            set_row_major(*md);
+    require_plain(operation, "src", t.src);
+    require_plain(operation, "dst", t.dst);
+    require_no_overlap(operation, t.dst);
+    p.src = t.has_columns_first ? matrix_of_rows(operation, "src", t.src) : t.src;
+    p.weights = t.has_columns_first ? matrix_of_columns(operation, t.weights) : t.weights;
+    p.dst = t.dst;
+    check_shapes(p);
+    reject_other_attributes(operation, attr, p.dst.data_type);
+    const lowered_weights w =
+        lower_weight_values(attr, {operation, "weights", OCTET_ARG_WEIGHTS, t.weights, t.has_columns_first});
+    p.scales = w.scales;
+    p.zero_points = w.zero_points;
+    p.group = w.group;
+    p.order = order_of(operation, attr, w.has_groups);
+    check_order(p, w.has_groups);
+    const bool is_open = t.weights.format_kind == format_kind::any;
+    resolve_weights(p);
+    if (is_open)
+        t.weights = t.has_columns_first ? columns_of_matrix(p.weights, t.weights) : p.weights;
+    t.bias = column_bias(operation, t.bias, p.dst, t.has_columns_first ? 1 : p.dst.ndims);
+    p.bias = in_rank_of(p.dst, t.bias);
+    lower_out_stage(attr, p);
+
+    tensor_map tensors{{OCTET_ARG_SRC, &t.src}, {OCTET_ARG_WEIGHTS, &t.weights}, {OCTET_ARG_DST, &t.dst}};
+    if (t.bias.ndims != 0)
+        tensors[OCTET_ARG_BIAS] = &t.bias;
+    return make_primitive_desc(r, tensors, {}, p);
 }
 
 } // namespace
 
 primitive_desc_ptr make_dynamic_matmul(const request &r, const matmul_problem &shapes,
                                        const memory_desc &bias) {
-    const primitive_attr &attr = r.attr;
     dynamic_matmul_problem p;
-    p.src = shapes.src;
-    p.weights = shapes.weights;
-    p.dst = shapes.dst;
-    p.source = *attr.get_source_quantization();
-    check_shapes(p);
-    for (memory_desc *md : {&p.src, &p.dst})
-        if (md->format_kind == format_kind::any)
-            set_row_major(*md);
-    require_plain(operation, "src", p.src);
-    require_plain(operation, "dst", p.dst);
-    require_no_overlap(operation, p.dst);
-    reject_other_attributes(attr);
-    const bool has_groups = lower_weight_values(operation, attr, OCTET_ARG_WEIGHTS, "weights", p);
-    p.order = order_of(attr, has_groups);
-    check_order(p, has_groups);
-    resolve_weights(p);
-    p.bias = column_bias(bias, p.dst);
-    p.out_stage.rule = unchanged(true);
-    p.out_stage.dst = p.dst;
-    attribute_support support{operation};
-    support.sums_f32 = true;
-    p.out_stage.post_ops = lower_post_ops(support, attr, p.dst);
+    return make_product(r, p, {shapes.src, shapes.weights, bias, shapes.dst, false});
+}
 
-    tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_WEIGHTS, &p.weights}, {OCTET_ARG_DST, &p.dst}};
-    if (p.bias.ndims != 0)
-        tensors[OCTET_ARG_BIAS] = &p.bias;
-    return make_primitive_desc(r, tensors, {}, p);
+primitive_desc_ptr make_dynamic_inner_product(const request &r, const convolution_problem &shapes,
+                                              const memory_desc &bias) {
+    dynamic_matmul_problem p;
+    return make_product(r, p, {shapes.src, shapes.weights, bias, shapes.dst, true});
 }
 
 primitive_desc_ptr make_packing_with_scales(const request &r, const memory_desc &src,
                                             const memory_desc &dst) {
     constexpr const char *reorder = "reorder";
-    packing_problem p;
-    p.weights = src;
-    p.packed = dst;
     if (src.format_kind != format_kind::plain || src.data_type != dst.data_type)
         throw_unimplemented(reorder, ": src is ", memory::desc(src).to_string(), " and dst ",
                             memory::desc(dst).to_string(),
@@ -274,15 +245,23 @@ primitive_desc_ptr make_packing_with_scales(const request &r, const memory_desc 
         r.attr.zero_points().count(OCTET_ARG_DST) != 0)
         throw_invalid(reorder, ": dst is ", memory::desc(dst).to_string(),
                       ", whose codes do not change, allowed: scales and zero points of src");
-    if (src.dims[0] == 0)
+    packing_problem p;
+    const bool by_columns = has_columns_first(dst);
+    p.weights = by_columns ? matrix_of_columns(reorder, src) : src;
+    p.packed = by_columns ? matrix_of_columns(reorder, dst) : dst;
+    if (p.weights.dims[0] == 0)
         throw_unimplemented(reorder, ": src has dims ", dims_text(src), ", implemented: K from 1 up");
-    lower_weight_values(reorder, r.attr, OCTET_ARG_SRC, "src", p);
+    const lowered_weights w = lower_weight_values(r.attr, {reorder, "src", OCTET_ARG_SRC, src, by_columns});
+    p.group = w.group;
+    p.scales = w.scales;
+    p.zero_points = w.zero_points;
     memory_desc expected = dst;
     set_packed_with_scales(expected, p.group, p.zero_points.is_set, dst.packed_steps[1] != 1);
+    set_columns_first(expected, by_columns);
     if (memory::desc(expected) != memory::desc(dst))
         throw_invalid(reorder, ": dst has layout ", layout_name(dst),
                       ", allowed with these scales and zero points: ", layout_name(expected));
-    return make_primitive_desc(r, {{OCTET_ARG_SRC, &p.weights}, {OCTET_ARG_DST, &p.packed}}, {}, p);
+    return make_primitive_desc(r, {{OCTET_ARG_SRC, &src}, {OCTET_ARG_DST, &dst}}, {}, p);
 }
 
 } // namespace octet::impl

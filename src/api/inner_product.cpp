@@ -4,6 +4,7 @@
 #include "octet/inner_product.hpp"
 
 #include "api/accumulating.hpp"
+#include "api/dynamic_matmul.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/convolution_problem.hpp"
 #include "common/text.hpp"
@@ -42,10 +43,14 @@ convolution_problem shapes_of(const inner_product_forward::desc &d) {
     return p;
 }
 
-primitive_desc_ptr make(const inner_product_forward::desc &d, const request &r) {
+primitive_desc_ptr make(const inner_product_forward::desc &d, const request &given) {
+    request r = given;
+    r.is_of_dynamic_source = r.attr.get_source_quantization().has_value();
     return run_front(r, [&] {
         require_forward(operation, d.prop);
         convolution_problem p = shapes_of(d);
+        if (r.is_of_dynamic_source)
+            return make_dynamic_inner_product(r, p, d.bias.data);
         resolve_layouts({operation, packed_kind::convolution}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = 1;

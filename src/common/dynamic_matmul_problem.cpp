@@ -13,9 +13,17 @@ void weight_values::bind(const arguments &args, dim_t all_groups, dim_t n, float
     const void *given = type == data_type::undef ? nullptr : args.get<const void>(arg);
     for (dim_t g = 0; g < all_groups; g++)
         for (dim_t column = 0; column < n; column++) {
-            const dim_t index = (groups == 1 ? 0 : g) * (has_columns ? n : 1) + (has_columns ? column : 0);
+            const dim_t row = groups == 1 ? 0 : g;
+            const dim_t index = !has_columns        ? row
+                                : has_columns_first ? column * groups + row
+                                                    : row * n + column;
             *to++ = given ? load_f32(given, type, index) : values[static_cast<std::size_t>(index)];
         }
+}
+
+std::string dynamic_matmul_problem::source_text() const {
+    return text("source quantized by ", to_string(source.by), " (", to_string(source.mode), ", ",
+                to_string(source.code), ", per ", to_string(source.span), ")");
 }
 
 void check_scales(const char *operation, const char *what, const float *values, std::size_t count,

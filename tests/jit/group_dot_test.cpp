@@ -90,7 +90,7 @@ public:
         const group_products products(problem_, isa);
         const guarded<std::uint8_t> packed(static_cast<dim_t>(products.weights_bytes()));
         const guarded<float> dst(problem_.m * problem_.n);
-        products.pack({weights_.begin(), weight_stride(), 1, scales_.begin(),
+        products.pack({weights_.begin(), problem_.weight_bits, weight_stride(), 1, scales_.begin(),
                        problem_.has_weight_zero_points ? zero_points_.begin() : nullptr, problem_.groups(),
                        1},
                       packed.begin());

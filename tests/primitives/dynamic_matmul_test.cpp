@@ -447,8 +447,8 @@ TEST(DynamicMatmul, RefusesWhatDescriptorsContradict) {
                        a.set_zero_points(OCTET_ARG_SRC, 0, std::vector<std::int32_t>{1});
                    }),
                    {"zero points of src"});
-    expect_unimplemented(with([](product &p, primitive_attr &) { p.dst = data_type::s8; }),
-                         {"dst", "s8", "f32"});
+    expect_unimplemented(with([](product &p, primitive_attr &) { p.dst = data_type::s32; }),
+                         {"dst", "s32", "f32"});
     expect_unimplemented(with([](product &p, primitive_attr &) { p.src = data_type::u8; }),
                          {"src", "u8", "f32"});
     expect_unimplemented(with([](product &p, primitive_attr &) { p.weights = data_type::f32; }),
@@ -512,13 +512,11 @@ TEST(DynamicMatmul, OtherOperationsRefuseItsAttributes) {
     a.set_source_quantization({});
     expect_unimplemented(
         [&] {
-            inner_product_forward::primitive_desc({prop_kind::forward_inference,
-                                                   memory::desc({1, 8}, data_type::f32, format_tag::ab),
-                                                   memory::desc({4, 8}, data_type::s8, format_tag::ab),
-                                                   memory::desc({1, 4}, data_type::f32, format_tag::ab)},
-                                                  a, cpu());
+            eltwise_forward::primitive_desc({prop_kind::forward_inference, algorithm::eltwise_relu,
+                                             memory::desc({1, 8}, data_type::f32, format_tag::ab), 0.f, 0.f},
+                                            a, cpu());
         },
-        {"inner_product", "set_source_quantization", "matmul"});
+        {"eltwise", "set_source_quantization", "matmul and inner_product"});
     primitive_attr groups;
     groups.set_scales(OCTET_ARG_WEIGHTS, 3, {32, 1}, data_type::f16);
     expect_unimplemented(

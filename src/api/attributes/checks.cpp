@@ -102,16 +102,15 @@ template void check_masked(const attribute_support &, const std::string &,
 
 void reject_dynamic_attributes(const char *operation, const primitive_attr &attr) {
     if (attr.get_source_quantization() || attr.get_combination())
-        throw_unimplemented(
-            operation, ": set_source_quantization and set_combination, implemented: matmul with float src ",
-            "and weights of codes");
+        throw_unimplemented(operation,
+                            ": set_source_quantization and set_combination, implemented: matmul and ",
+                            "inner_product with float src and weights of codes");
     const auto check = [&](const char *what, const auto &values) {
         for (const auto &[arg, v] : values)
             if (v.type != data_type::undef)
-                throw_unimplemented(
-                    operation, ": ", what, " of ", argument_name(arg),
-                    " with groups or a type, implemented: matmul with set_source_quantization, ",
-                    "reorder to its packed weights");
+                throw_unimplemented(operation, ": ", what, " of ", argument_name(arg),
+                                    " with groups or a type, implemented: with ",
+                                    "set_source_quantization, and of reorders to packed weights");
     };
     check("scales", attr.scales());
     check("zero points", attr.zero_points());

@@ -77,14 +77,29 @@ namespace {
 
 constexpr dim_t absent = 1, present = 2; ///< of packed_steps
 
+struct matrix_size {
+    dim_t k, n;
+};
+
+/// {K, N}, or {N, K…} of inner products.
+matrix_size size_with_scales(const memory_desc &md) {
+    if (md.packed_steps[2] != present)
+        return {md.dims[0], md.dims[1]};
+    dim_t k = 1;
+    for (int d = 1; d < md.ndims; d++)
+        k = checked_product(k, md.dims[d], md);
+    return {k, md.dims[0]};
+}
+
 dim_t bytes_with_scales(const memory_desc &md) {
-    const dim_t k = md.dims[0], group = std::min(md.packed_groups, k),
+    const auto [k, n] = size_with_scales(md);
+    const dim_t group = std::min(md.packed_groups, k),
                 values = 1 + (md.packed_steps[0] == present) + (md.packed_steps[1] == present);
-    const dim_t row = packed_row_bytes / elements_per_byte(md.data_type); // of 4 codes of each column
+    // 4 codes of each column; those of 2 bits take 4
+    const dim_t row = packed_row_bytes / std::min<dim_t>(elements_per_byte(md.data_type), 2);
     const dim_t record =
         div_up(group, 8) * 2 * row + values * packed_o_block * static_cast<dim_t>(sizeof(float));
-    return checked_product(checked_product(div_up(k, group), record, md), div_up(md.dims[1], packed_o_block),
-                           md);
+    return checked_product(checked_product(div_up(k, group), record, md), div_up(n, packed_o_block), md);
 }
 
 } // namespace
@@ -96,7 +111,7 @@ void set_packed_with_scales(memory_desc &md, dim_t group, bool has_zero_points, 
     md.packed_width = 1;
     md.packed_steps[0] = has_zero_points ? present : absent;
     md.packed_steps[1] = has_sums ? present : absent;
-    md.packed_steps[2] = 1;
+    md.packed_steps[2] = absent;
 }
 
 bool is_packed_with_scales(const memory_desc &md) {
@@ -106,11 +121,13 @@ bool is_packed_with_scales(const memory_desc &md) {
 bool is_well_packed_with_scales(const memory_desc &md) {
     const auto is_answer = [](dim_t step) { return step == absent || step == present; };
     const bool has_codes = md.data_type == data_type::s8 || md.data_type == data_type::u8 ||
-                           md.data_type == data_type::s4 || md.data_type == data_type::u4;
-    return has_codes && md.ndims == 2 && md.offset0 == 0 && md.packed_groups >= 1 &&
-           md.packed_groups <= std::max<dim_t>(md.dims[0], 1) && md.packed_width == 1 &&
-           md.packed_patches == patch_order() && is_answer(md.packed_steps[0]) &&
-           is_answer(md.packed_steps[1]) && md.packed_steps[2] == 1;
+                           md.data_type == data_type::s4 || md.data_type == data_type::u4 ||
+                           md.data_type == data_type::u2;
+    const bool has_rank = md.packed_steps[2] == present ? md.ndims >= 2 && md.ndims <= 5 : md.ndims == 2;
+    return has_codes && has_rank && md.offset0 == 0 && md.packed_groups >= 1 &&
+           md.packed_groups <= std::max<dim_t>(size_with_scales(md).k, 1) && md.packed_width == 1 &&
+           md.packed_patches == patch_order() &&
+           std::all_of(std::begin(md.packed_steps), std::end(md.packed_steps), is_answer);
 }
 
 std::size_t packed_bytes(const memory_desc &md) {
