@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,18 @@ struct layer {
 /// are in bench/shapes). Products become `product_kind`. Throws octet::error with file and line.
 std::vector<layer> read_layers(const std::string &path, layer_kind product_kind);
 
+/// Weights of products whose source is quantized per row while they run.
+struct dynamic_weights {
+    data_type type = data_type::s8; ///< or u8, s4, u4
+    std::int64_t group = 0;         ///< neighbours along k that share a scale; 0: all
+};
+
 struct bench_contract {
     requantization_rule rule = requantization_rule::f32;
     data_type src = data_type::u8, weights = data_type::s8, dst = data_type::u8;
-    bool is_f32() const { return src == data_type::f32; } ///< products of floats
+    std::optional<dynamic_weights> dynamic{}; ///< then src and dst are f32
+
+    bool is_f32() const { return src == data_type::f32 && !dynamic; } ///< products of floats
 };
 
 /// A layer with its memory, ready to be executed again and again: `any` weights packed beforehand,
@@ -56,6 +65,12 @@ public:
 };
 
 std::unique_ptr<workload> make_octet_workload(const layer &l, const bench_contract &contract);
+
+/// A product whose source is quantized while it runs, and the contract of the product of codes beside it.
+///@{
+std::unique_ptr<workload> make_dynamic_workload(const layer &l, const dynamic_weights &d);
+bench_contract static_contract();
+///@}
 
 /// The layer in oneDNN with at most the instruction set that Octet uses; the rule is oneDNN's own. Throws
 /// octet::error where this build has no oneDNN.

@@ -81,7 +81,7 @@ const char *to_string(caches state) {
 
 subject subject_of(const layer &l, const bench_contract &contract) {
     const auto size = [](std::int64_t elements, data_type type) {
-        return elements * static_cast<std::int64_t>(memory::data_type_size(type));
+        return elements * static_cast<std::int64_t>(memory::data_type_size(type)) / elements_per_byte(type);
     };
     const bool is_one_row = l.kind != layer_kind::convolution && l.m == 1;
     const std::int64_t weights_bytes = size(l.weights(), contract.weights);

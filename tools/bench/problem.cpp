@@ -38,8 +38,7 @@ public:
     explicit problem_workload(const primitive_desc &pd)
         : primitive_(pd), stream_(pd.get_engine()), implementation_(pd.impl_info_str()) {
         for (const int arg : pd.args())
-            arguments_.emplace(arg,
-                               filled(pd.arg_desc(arg), pd.get_engine(), static_cast<std::uint32_t>(arg)));
+            arguments_.emplace(arg, filled(pd, pd.arg_desc(arg), static_cast<std::uint32_t>(arg)));
     }
 
     void run() override {
@@ -49,7 +48,8 @@ public:
     std::string implementation() const override { return implementation_; }
 
 private:
-    memory filled(const memory::desc &d, const engine &e, std::uint32_t seed) {
+    memory filled(const primitive_desc &pd, const memory::desc &d, std::uint32_t seed) {
+        const engine e = pd.get_engine();
         const memory m(d, e);
         if (d.get_format_kind() != format_kind::packed) {
             fill_argument(m, seed);
@@ -57,9 +57,30 @@ private:
         }
         const memory plain(memory::desc(d.get_dims(), d.data_type(), memory::dims{}), e);
         fill_argument(plain, seed);
-        memory source = plain, packed = m;
-        reorder(source, packed).execute(stream_, source, packed); // sums of weights are part of the layout
+        pack(pd.get_primitive_attr(), plain, m); // sums of weights are part of the layout
         return m;
+    }
+    /// Also with the scales and zero points that lie beside the codes.
+    void pack(const primitive_attr &of_product, const memory &plain, const memory &packed) {
+        primitive_attr attr;
+        if (packed.get_desc().data.packed_kind == packed_kind::matmul_with_scales) {
+            const auto values_of = [](const auto &values) {
+                const auto found = values.find(OCTET_ARG_WEIGHTS);
+                return found == values.end() ? nullptr : &found->second;
+            };
+            if (const auto *scales = values_of(of_product.scales()))
+                attr.set_scales(OCTET_ARG_SRC, scales->mask, scales->groups, data_type::f32);
+            if (const auto *zero_points = values_of(of_product.zero_points()))
+                attr.set_zero_points(OCTET_ARG_SRC, zero_points->mask, zero_points->groups, data_type::s32);
+        }
+        const primitive_desc packing = reorder::primitive_desc(plain, packed, attr);
+        std::unordered_map<int, memory> args{{OCTET_ARG_FROM, plain}, {OCTET_ARG_TO, packed}};
+        for (const int arg : packing.args())
+            if (arg != OCTET_ARG_FROM && arg != OCTET_ARG_TO) {
+                args.emplace(arg, memory(packing.arg_desc(arg), packing.get_engine()));
+                fill_argument(args.at(arg), 0);
+            }
+        primitive(packing).execute(stream_, args);
     }
 
     primitive primitive_;

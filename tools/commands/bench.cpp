@@ -18,6 +18,9 @@ void check_baseline(const bench_options &options) {
         throw CLI::ValidationError("--baseline onnxruntime", "needs --network");
     if (options.baseline == "onednn" && has_networks)
         throw CLI::ValidationError("--baseline onednn", "runs layers of --shapes; networks have onnxruntime");
+    if ((options.baseline == "static") != !options.dynamic.empty() && !options.baseline.empty())
+        throw CLI::ValidationError("--baseline " + options.baseline,
+                                   "static goes with --dynamic, and no other baseline does");
 }
 
 void bench(const bench_options &options) {
@@ -74,6 +77,15 @@ void add_bench_command(CLI::App &app) {
     command->add_option("--types", options->types, "Types of src:weights:dst")
         ->type_name("TYPES")
         ->capture_default_str();
+    command
+        ->add_option(
+            "--dynamic", options->dynamic,
+            "Products whose f32 source is quantized per row while they run, in Octet's order: type of the "
+            "weights, s8, u8, s4 or u4, and with :GROUP how many neighbours share a scale")
+        ->type_name("TYPE")
+        ->excludes("--types")
+        ->excludes(conv)
+        ->excludes(rule);
     add_machine_options(*command, options->machine);
     command
         ->add_option("--samples", options->samples,
@@ -88,10 +100,10 @@ void add_bench_command(CLI::App &app) {
         "Also with other bytes in the caches before each run, as after a network's other layers");
     command
         ->add_option("--baseline", options->baseline,
-                     "Time this library too, sample by sample in turn: onednn for layers of tables, "
-                     "onnxruntime for networks")
+                     "Time this, too, sample by sample in turn: onednn for layers of tables, onnxruntime for "
+                     "networks, static (the product of s8 codes) for those of --dynamic")
         ->type_name("NAME")
-        ->check(word_of({"onednn", "onnxruntime"}));
+        ->check(word_of({"onednn", "onnxruntime", "static"}));
     command
         ->add_option(
             "--through", options->through,
@@ -156,13 +168,13 @@ void add_bench_command(CLI::App &app) {
         "makes them, and for which as many further ones found no quiet moment.\n"
         "doc/bench.md has all columns.");
     // Tables, problems and networks are not mixed.
-    for (const char *option :
-         {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only", "--types", "--cold"})
+    for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
+                               "--types", "--dynamic", "--cold"})
         network->excludes(command->get_option(option));
     network->excludes(problem);
     // A problem says these itself, or does not depend on them.
     for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
-                               "--batch", "--rule", "--types", "--baseline"})
+                               "--batch", "--rule", "--types", "--dynamic", "--baseline"})
         problem->excludes(command->get_option(option));
     for (const CLI::Option *option : command->get_options())
         if (const std::string &name = option->get_single_name();

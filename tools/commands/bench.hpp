@@ -15,7 +15,7 @@ struct bench_options {
     std::vector<std::string> shapes, problems, networks, compared; ///< one of them has elements
     bool conv = false, inner_product = false, matrix = false, skip_depthwise = false;
     std::string only;
-    std::string rule = "f32", types = "u8:s8:u8", baseline, through, csv, history;
+    std::string rule = "f32", types = "u8:s8:u8", dynamic, baseline, through, csv, history;
     network_file_options network; ///< options of all networks; its model is unused
     std::string node_modules;
     bench_machine_options machine;

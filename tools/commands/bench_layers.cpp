@@ -1,5 +1,6 @@
 // Layers of shape tables, and problems in the words of verbose mode: each timed by itself, with its weights packed.
 // SPDX-License-Identifier: Apache-2.0
+#include <charconv>
 #include <iostream>
 
 #include <unistd.h>
@@ -31,8 +32,35 @@ data_type type_from(const std::string &name) {
     throw error(status::invalid_arguments, "--types: '" + name + "' given, allowed: u8, s8, s32, f32");
 }
 
+/// "s4:32": type, and length of groups.
+dynamic_weights dynamic_from(const std::string &text) {
+    const std::string form =
+        "--dynamic: '" + text + "' given, allowed: s8, u8, s4, u4, each also with :GROUP, ";
+    dynamic_weights d;
+    const std::size_t colon = text.find(':');
+    d.type = data_type::undef;
+    for (const data_type type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4})
+        if (text.substr(0, colon) == to_string(type))
+            d.type = type;
+    if (colon != std::string::npos) {
+        const char *end = text.data() + text.size();
+        const auto [stop, failure] = std::from_chars(text.data() + colon + 1, end, d.group);
+        if (stop != end || failure != std::errc() || d.group < 1 || d.group > 32768)
+            d.type = data_type::undef;
+    }
+    if (d.type == data_type::undef)
+        throw error(status::invalid_arguments, form + "from 1 to 32768");
+    return d;
+}
+
 bench_contract contract_of(const bench_options &options) {
     bench_contract c;
+    if (!options.dynamic.empty()) {
+        c.dynamic = dynamic_from(options.dynamic);
+        c.weights = c.dynamic->type;
+        c.src = c.dst = data_type::f32;
+        return c;
+    }
     c.rule = requantization_rule_from_string(options.rule.c_str());
     const std::size_t first = options.types.find(':'), second = options.types.find(':', first + 1);
     if (second == std::string::npos)
@@ -57,6 +85,9 @@ shape_table table_of(const std::string &path, const bench_options &options) {
     for (layer &l :
          read_layers(path, options.inner_product ? layer_kind::inner_product : layer_kind::matmul)) {
         const bool is_convolution = l.kind == layer_kind::convolution;
+        if (is_convolution && !options.dynamic.empty())
+            throw error(status::invalid_arguments, path + ": is a table of convolutions, allowed with "
+                                                          "--dynamic: of products");
         if ((is_convolution && (options.inner_product || options.matrix)) ||
             (!is_convolution && options.conv))
             throw error(status::invalid_arguments,
@@ -81,6 +112,11 @@ std::vector<shape_table> tables_of(const bench_options &options) {
     return tables;
 }
 
+std::string contract_text(const bench_options &options) {
+    return options.dynamic.empty() ? options.rule + ", " + options.types
+                                   : "source quantized per row, weights " + options.dynamic;
+}
+
 // ---- From layers to results
 
 /// An allocation may succeed and end the process when it is written to; a slip in a table must not.
@@ -100,8 +136,14 @@ std::vector<measurement> measure_layer(const layer &l, const bench_contract &con
                                        const bench_options &options, const std::vector<int> &threads) {
     try {
         check_size(l);
-        workload_makers makers{[&] { return make_octet_workload(l, contract); }, {}};
-        if (!options.baseline.empty())
+        workload_makers makers{[&] {
+                                   return contract.dynamic ? make_dynamic_workload(l, *contract.dynamic)
+                                                           : make_octet_workload(l, contract);
+                               },
+                               {}};
+        if (options.baseline == "static")
+            makers.baseline = [&] { return make_octet_workload(l, static_contract()); };
+        else if (!options.baseline.empty())
             makers.baseline = [&] { return make_onednn_workload(l, contract); };
         return measure(subject_of(l, contract), makers, how_of(options, threads));
     } catch (const error &e) {
@@ -166,8 +208,8 @@ void bench_tables(const bench_options &options) {
         tables_of_results.push_back(table_json(table.name, results));
         if (options.json)
             continue;
-        std::cout << table.name << ", " << threads_text(threads) << ", " << options.rule << ", "
-                  << options.types << ", peak " << peaks_text(results) << '\n'
+        std::cout << table.name << ", " << threads_text(threads) << ", " << contract_text(options)
+                  << ", peak " << peaks_text(results) << '\n'
                   << results_text(results) << std::endl;
     }
     if (options.json)

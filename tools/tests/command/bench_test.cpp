@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/files.hpp"
 #include "base/statistics.hpp"
 #include "bench/layer.hpp"
 #include "bench/measure.hpp"
@@ -43,6 +44,42 @@ std::map<std::string, std::string> named(const std::string &line) {
     for (std::size_t i = 0; i < std::min(names.size(), cells.size()); i++)
         result[names[i]] = cells[i];
     return result;
+}
+
+// ---- Products with a dynamic source
+
+TEST_F(BenchTest, DynamicProductsAreMeasuredBesideStaticOnes) {
+    for (const char *kind : {"--ip", "--matmul"}) {
+        const outcome got =
+            octet({"bench", "--shapes", shapes + "products.csv", "--dynamic", "s4:32", "--baseline", "static",
+                   kind, "--samples", "1", "--threads", "1", "--csv", path("dynamic.csv")});
+        EXPECT_EQ(got.exit_code, 0) << got.err;
+        EXPECT_NE(got.out.find("source quantized per row, weights s4:32"), std::string::npos) << got.out;
+        const std::vector<std::uint8_t> file = read_file(path("dynamic.csv"));
+        const strings rows = lines_of({file.begin(), file.end()});
+        ASSERT_EQ(rows.size(), 3u);
+        for (std::size_t i = 1; i < rows.size(); i++) {
+            std::map<std::string, std::string> cells = named(rows[i]);
+            EXPECT_NE(cells["implementation"].find("group"), std::string::npos) << rows[i];
+            EXPECT_NE(cells["baseline_implementation"], "") << rows[i];
+            EXPECT_EQ(cells["share_of_read"].empty(), cells["name"] != "one_row") << rows[i];
+        }
+    }
+}
+
+// The plan of `explain` has quantizer, order and kernel; `bench` packs weights with the scales of the problem.
+TEST_F(BenchTest, ProblemsWithADynamicSourceAreExplainedAndMeasured) {
+    const std::string problem = "inner_product src:f32:4x64:ab weights:s4:32x64:any dst:f32:4x32:ab "
+                                "scales:weights:3:*:1x32:f32 source:dynamic:symmetric:s8:row";
+    const outcome explained = octet({"explain", "--problem", problem});
+    EXPECT_EQ(explained.exit_code, 0) << explained.err;
+    for (const char *part : {"quantized by dynamic (symmetric, s8, per row)", "combined as dynamic_group",
+                             "groups of 32", "runs on"})
+        EXPECT_NE(explained.out.find(part), std::string::npos) << explained.out;
+    EXPECT_EQ(octet({"bench", "--problem", problem, "--samples", "1"}).exit_code, 0);
+    const outcome defined = octet({"explain", "--problem", problem + " combination:kleidiai_groups"});
+    EXPECT_EQ(defined.exit_code, 0) << defined.err;
+    EXPECT_NE(defined.out.find("combined as kleidiai_groups"), std::string::npos) << defined.out;
 }
 
 // ---- Statistics
