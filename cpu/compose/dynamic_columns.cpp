@@ -180,6 +180,10 @@ candidate plan_floats(const dynamic_matmul_problem &p, const machine &m) {
 candidate plan(const dynamic_matmul_problem &p, const machine &m) {
     if (function_of(p.order, false) == nullptr)
         return candidate::refused(text("combination ", to_string(p.order)));
+    // Parameters tell of a source of zeros where they are those of this quantizer.
+    if (facts_of(p.order).keeps_bias_of_zeros && p.source.by != source_quantizer::litert)
+        return candidate::refused(
+            text("quantizer ", to_string(p.source.by), " with combination ", to_string(p.order)));
     if (!is_code(p.weights.data_type))
         return candidate::refused(text("weights of type ", to_string(p.weights.data_type)));
     if (is_packed_with_scales(p.weights))

@@ -150,13 +150,14 @@ void set_k_innermost(memory_desc &w) {
     w.strides[w.ndims - 1] = w.dims[w.ndims - 2];
 }
 
-/// What `any` stands for: packed beside scales or for a static product where a kernel reads them so.
-memory_desc chosen_weights(const dynamic_matmul_problem &p) {
+/// What `any` stands for: packed beside scales or for a static product where a kernel reads them so. A static
+/// product has its own order of channels and positions.
+memory_desc chosen_weights(const dynamic_matmul_problem &p, bool has_positions) {
     memory_desc w = p.weights;
     w.format_kind = format_kind::any;
     if (is_own(p.order) && w.ndims == 2)
         set_packed_with_scales(w, p.group, p.zero_points.is_set, groups::packs_sums(p, machine_in_use()));
-    else if (!facts_of(p.order).has_groups && is_code(w.data_type))
+    else if (!facts_of(p.order).has_groups && is_code(w.data_type) && !has_positions)
         set_packed(w, packed_kind::matmul, false);
     else
         set_k_innermost(w);
@@ -164,9 +165,9 @@ memory_desc chosen_weights(const dynamic_matmul_problem &p) {
 }
 
 /// Resolves `any`; other packed layouts than its are refused.
-void resolve_weights(dynamic_matmul_problem &p) {
+void resolve_weights(dynamic_matmul_problem &p, bool has_positions) {
     memory_desc &w = p.weights;
-    const memory_desc chosen = chosen_weights(p);
+    const memory_desc chosen = chosen_weights(p, has_positions);
     if (w.format_kind == format_kind::any) {
         w = chosen;
         size_in_bytes(w); // throws on overflow
@@ -206,7 +207,7 @@ primitive_desc_ptr make_product(const request &r, dynamic_matmul_problem &p, pro
     p.order = order_of(operation, attr, w.has_groups);
     check_order(p, w.has_groups);
     const bool is_open = t.weights.format_kind == format_kind::any;
-    resolve_weights(p);
+    resolve_weights(p, t.has_columns_first && t.weights.ndims > 2);
     if (is_open)
         t.weights = t.has_columns_first ? columns_of_matrix(p.weights, t.weights) : p.weights;
     t.bias = column_bias(operation, t.bias, p.dst, t.has_columns_first ? 1 : p.dst.ndims);

@@ -131,7 +131,7 @@ template <typename Term> float ascending(operands p, Term term) {
     float sum = 0.f;
     for (dim_t g = 0; g < p.groups(); g++)
         sum += term(g);
-    return sum;
+    return sum + p.bias_or_zero();
 }
 
 float ggml_q8_0(operands p) {
@@ -162,7 +162,7 @@ float ggml_avx2(operands p) {
     for (int lane = 0; lane < 4; lane++)
         a[lane] = a[lane + 4] + a[lane];
     const float sum = (a[0] + a[2]) + (a[1] + a[3]);
-    return p.w.offsets ? sum + offsets : sum;
+    return (p.w.offsets ? sum + offsets : sum) + p.bias_or_zero();
 }
 
 // ---- the table
