@@ -21,6 +21,7 @@ PostOps = Union[None, str, Sequence[Union[str, Sequence[Any]]]]
 _ATTRIBUTES = {name: name for name in (
     "rule", "multiplier", "shift", "scale", "x_scale", "x1_scale", "w_scale", "y_scale", "x_zero_point",
     "x1_zero_point", "w_zero_point",
+    "quantize", "quantizer", "symmetric", "codes", "combination", "group", "w_type",
     "x_multiplier", "x_shift", "x1_multiplier", "x1_shift", "w_multiplier", "w_shift", "zero_points",
     "post_ops")}
 _ATTRIBUTES["zero_point"] = "y_zero_point"

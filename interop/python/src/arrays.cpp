@@ -5,6 +5,9 @@
 #include <array>
 
 namespace octet::python {
+
+const engine cpu(engine::kind::cpu, 0);
+
 namespace {
 
 /// NumPy's type numbers are compared, since making and comparing dtypes takes longer than a small network.

@@ -16,6 +16,10 @@ namespace octet::python {
 
 namespace py = pybind11;
 
+using dims = memory::dims;
+
+extern const engine cpu;
+
 /// "int8" <-> s8, …
 py::dtype dtype_of(data_type type);
 /// Throws TypeError for a type that Octet lacks; `who` names the argument.

@@ -155,11 +155,76 @@ std::optional<fixed_point_multiplier> input_multiplier(reader &keywords, const s
     return one_multiplier(*multiplier, *shift, prefix);
 }
 
+std::string name_of(const py::object &value, const char *who) {
+    if (!py::isinstance<py::str>(value))
+        throw py::type_error(std::string(who) + " is " + py::cast<std::string>(py::repr(value)) +
+                             ", allowed: a name");
+    return py::cast<std::string>(value);
+}
+
+/// One value, one for each column, or several for a column.
+int mask_of_values(const py::array &values, int column_mask, const char *who) {
+    if (values.ndim() > 2)
+        throw py::value_error(std::string(who) + " has " + std::to_string(values.ndim()) +
+                              " dimensions, allowed: up to 2");
+    return values.ndim() == 2 ? 3 : mask_of(static_cast<std::size_t>(values.size()), column_mask);
+}
+
+weight_values values_of_weights(reader &keywords, int column_mask) {
+    weight_values v;
+    v.has_columns_first = column_mask == 1;
+    const auto scale = keywords.take("w_scale"), zero_point = keywords.take("w_zero_point"),
+               group = keywords.take("group"), type = keywords.take("w_type");
+    if (!scale)
+        throw py::type_error("w_scale is not given, allowed with quantize: the scales of w");
+    v.scales = elements_as(array_of(*scale, "w_scale"), data_type::f32, "w_scale");
+    v.scale_mask = mask_of_values(v.scales, column_mask, "w_scale");
+    if (zero_point) {
+        v.zero_points = elements_as(array_of(*zero_point, "w_zero_point"), data_type::s32, "w_zero_point");
+        v.zero_point_mask = mask_of_values(*v.zero_points, column_mask, "w_zero_point");
+        if (v.zero_point_mask == 3 && v.scale_mask != 3)
+            throw py::value_error("w_zero_point has 2 dimensions, allowed: as many as w_scale");
+    }
+    if (group.has_value() != (v.scale_mask == 3))
+        throw py::type_error(group ? "group is given, allowed with w_scale of 2 dimensions"
+                                   : "group is not given, allowed with w_scale of 2 dimensions: how many "
+                                     "neighbours along k share a scale");
+    if (group) {
+        const auto length = py::cast<dim_t>(*group);
+        v.groups = v.has_columns_first ? memory::dims{1, length} : memory::dims{length, 1};
+    }
+    if (type) {
+        const std::string name = name_of(*type, "w_type");
+        if (name != "int4" && name != "uint4")
+            throw py::value_error("w_type is '" + name + "', allowed: int4, uint4");
+        v.type = name == "int4" ? data_type::s4 : data_type::u4;
+    }
+    return v;
+}
+
+void set_dynamic_source(attributes &result, reader &keywords, int column_mask) {
+    const auto span = keywords.take("quantize");
+    if (!span)
+        return;
+    const auto by = keywords.take("quantizer"), symmetric = keywords.take("symmetric"),
+               codes = keywords.take("codes"), order = keywords.take("combination");
+    result.attr.set_source_quantization(
+        quantization_of(by ? name_of(*by, "quantizer") : "dynamic", name_of(*span, "quantize"),
+                        symmetric ? std::optional<bool>(py::cast<bool>(*symmetric)) : std::nullopt,
+                        codes ? std::optional<data_type>(type_of(*codes, "codes")) : std::nullopt));
+    if (order)
+        result.attr.set_combination(combination_of(name_of(*order, "combination")));
+    result.of_weights = values_of_weights(keywords, column_mask);
+    result.of_weights->add_to(result.attr, OCTET_ARG_WEIGHTS);
+}
+
 void set_sides(primitive_attr &attr, reader &keywords, const channel_masks &masks) {
     for (const side &s : {side{"x_scale", "x_zero_point", OCTET_ARG_SRC, masks.src},
                           side{"x1_scale", "x1_zero_point", OCTET_ARG_SRC_1, masks.src},
                           side{"w_scale", "w_zero_point", OCTET_ARG_WEIGHTS, masks.weights},
                           side{"y_scale", "y_zero_point", OCTET_ARG_DST, masks.dst}}) {
+        if (s.arg == OCTET_ARG_WEIGHTS && attr.get_source_quantization())
+            continue;
         if (const auto scale = keywords.take(s.scale)) {
             const auto values = numbers<float>(*scale, s.scale);
             try {
@@ -318,6 +383,7 @@ attributes attributes_of(const py::dict &given, const channel_masks &masks, std:
     attributes result;
     reader keywords(given);
     set_rule(result.attr, keywords, masks.dst);
+    set_dynamic_source(result, keywords, masks.weights);
     set_sides(result.attr, keywords, masks);
     if (sources > 0)
         set_sources(result.attr, keywords, sources);

@@ -8,8 +8,6 @@
 
 namespace octet::python {
 
-const engine cpu(engine::kind::cpu, 0);
-
 operand::operand(const py::handle &object, const std::string &who) : array(array_of(object, who)) {
     if (array.dtype().kind() == 'f' && array.itemsize() == sizeof(double))
         array = elements_as(array, data_type::f32, who); // NumPy's default, which networks round, too

@@ -8,10 +8,6 @@
 
 namespace octet::python {
 
-using dims = memory::dims;
-
-extern const engine cpu;
-
 /// An array with the descriptor of its strides; copied where a descriptor cannot say them (negative, overlapping).
 struct operand {
     py::array array;

@@ -176,10 +176,13 @@ py::array run_primitive(const std::string &operation, const py::object &arrays, 
         args.push_back(in.tensor.as(in.arg));
     }
     std::optional<operand> plain;
+    const weight_values *values = a.of_weights ? &*a.of_weights : nullptr;
     if (!w.is_none()) {
         plain.emplace(py::cast<py::tuple>(w)[0], "w");
+        if (values)
+            values->check(plain->desc.dims());
         tensors[OCTET_ARG_WEIGHTS] =
-            memory::desc(plain->desc.dims(), plain->desc.data_type(), format_tag::any);
+            memory::desc(plain->desc.dims(), type_of_codes(plain->desc, values), format_tag::any);
     }
     const primitive_desc pd = primitive_desc_from_parts(
         operation, tensors, texts_of(operation, parameters, x.desc.get_ndims()), a.attr, cpu);
@@ -189,9 +192,12 @@ py::array run_primitive(const std::string &operation, const py::object &arrays, 
         const memory::desc chosen = pd.weights_desc();
         const py::object kept = py::cast<py::tuple>(w)[1];
         packed = given.get_desc() == chosen ? given
-                 : kept.is_none()           ? weights::reordered(given, chosen)
-                                            : py::cast<weights &>(kept).packed(given, chosen);
+                 : kept.is_none()           ? packed_codes(plain->array, given, chosen, values)
+                                            : py::cast<weights &>(kept).packed(given, chosen, values);
         args.push_back({OCTET_ARG_WEIGHTS, packed.get_data_handle()});
+        if (values && !has_values(chosen))
+            for (const auto &[arg, tensor] : values->as_arguments(OCTET_ARG_WEIGHTS))
+                args.push_back({arg, tensor.get_data_handle()});
     }
     execute(primitive(pd), std::move(args), a);
     return is_scalar ? reshaped(y.array, {}) : y.array;

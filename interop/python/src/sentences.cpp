@@ -29,6 +29,8 @@ constexpr replacement terms[] = {
     {"set_output_scales: ", ""},
     {"set_output_scales", "scale"},
     {"set_requantization", "rule"},
+    {"set_source_quantization", "quantize"},
+    {"set_combination", "combination"},
     {"set_zero_points", "zero_point"},
     {"set_scales: ", ""},
     {"set_scales", "scale"},

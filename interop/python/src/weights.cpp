@@ -8,19 +8,16 @@ namespace octet::python {
 
 weights::weights(const py::object &w) : array_(operand(w, "w").array) {}
 
-memory weights::packed(const memory &plain, const memory::desc &chosen) {
+memory weights::packed(const memory &plain, const memory::desc &chosen, const weight_values *values) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto &[from, to] : packed_)
-        if (from == plain.get_desc() && to.get_desc() == chosen)
-            return to;
-    packed_.emplace_back(plain.get_desc(), reordered(plain, chosen));
-    return packed_.back().second;
-}
-
-memory weights::reordered(const memory &plain, const memory::desc &chosen) {
-    memory m(chosen, cpu);
-    reorder(plain, m).execute(stream(cpu), plain, m);
-    return m;
+    const weight_values *stored = has_values(chosen) ? values : nullptr;
+    for (const packing &p : packed_)
+        if (p.from == plain.get_desc() && p.to.get_desc() == chosen &&
+            (!stored || (p.values && p.values->equals(*stored))))
+            return p.to;
+    packed_.push_back({plain.get_desc(), stored ? std::optional<weight_values>(*stored) : std::nullopt,
+                       packed_codes(array_, plain, chosen, values)});
+    return packed_.back().to;
 }
 
 void bind_weights(py::module_ &m) {

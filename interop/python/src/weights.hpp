@@ -3,10 +3,9 @@
 // octet.Weights: weights that are packed once for many calls.
 
 #include <mutex>
-#include <utility>
 #include <vector>
 
-#include "arrays.hpp"
+#include "dynamic.hpp"
 #include "octet/fork_guard.hpp"
 
 namespace octet::python {
@@ -18,15 +17,19 @@ public:
 
     const py::array &array() const { return array_; }
 
-    /// In the layout that a primitive chose; packed at the first time.
-    memory packed(const memory &plain, const memory::desc &chosen);
-    static memory reordered(const memory &plain, const memory::desc &chosen);
+    /// In the layout that a primitive chose; packed at the first time. `values`: null, or what is packed with it.
+    memory packed(const memory &plain, const memory::desc &chosen, const weight_values *values);
 
 private:
     const py::array array_;
     std::mutex mutex_;
     const fork_guard at_fork_{mutex_};
-    std::vector<std::pair<memory::desc, memory>> packed_;
+    struct packing {
+        memory::desc from;
+        std::optional<weight_values> values;
+        memory to;
+    };
+    std::vector<packing> packed_;
 };
 
 void bind_weights(py::module_ &m);

@@ -533,5 +533,103 @@ class Arguments(unittest.TestCase):
             self.assertIn(text, str(raised.exception))
 
 
+class DynamicProducts(unittest.TestCase):
+    """Products of floats with weights of codes: doc/dynamic.md's symmetric quantizer and Octet's own order."""
+
+    @staticmethod
+    def rows(x):
+        """Codes and scales of rows."""
+        a = np.abs(x).max(axis=1, keepdims=True)
+        return np.rint(x * (np.float32(127) / a)), a / np.float32(127)
+
+    def grouped(self, x, w, scales, group, bias=None):
+        """w (n, k), scales (n, groups)"""
+        q, s = self.rows(x)
+        y = np.zeros((len(x), len(w)), np.float32)
+        for g in range(scales.shape[1]):
+            part = slice(g * group, (g + 1) * group)
+            products = (q[:, part] @ w[:, part].T.astype(np.float64)) * scales[:, g].astype(np.float64)
+            y = (products.astype(np.longdouble) + y).astype(np.float32)
+        if bias is None:
+            return y * s
+        return ((y.astype(np.float64) * s).astype(np.longdouble) + bias).astype(np.float32)
+
+    def test_groups_of_small_codes(self):
+        random = np.random.default_rng(3)
+        x = random.normal(size=(5, 48)).astype(np.float32)
+        bias = random.normal(size=20).astype(np.float32)
+        scales = random.uniform(.01, 1, (20, 3)).astype(np.float32)
+        for w_type, low, high, dtype in (("int4", -8, 7, np.int8), ("uint4", 0, 15, np.uint8),
+                                         (None, -128, 127, np.int8)):
+            w = random.integers(low, high + 1, (20, 48)).astype(dtype)
+            options = dict(quantize="row", group=16, w_type=w_type)
+            for b in (None, bias):
+                expected = self.grouped(x, w, scales, 16, b)
+                for kept in (w, octet.Weights(w)):
+                    np.testing.assert_array_equal(octet.linear(x, kept, b, w_scale=scales, **options), expected)
+                np.testing.assert_array_equal(octet.matmul(x, w.T, b, w_scale=scales.T, **options), expected)
+            three = np.stack([x, x[::-1]])
+            np.testing.assert_array_equal(octet.matmul(three, w.T, bias, w_scale=scales.T, **options)[1],
+                                          expected[::-1])
+            np.testing.assert_array_equal(octet.linear(three, w, bias, w_scale=scales, **options)[1], expected[::-1])
+            np.testing.assert_array_equal(octet.matmul(x[0], w.T, bias, w_scale=scales.T, **options), expected[0])
+
+    def test_zero_points_of_weights(self):
+        random = np.random.default_rng(4)
+        x, w = random.normal(size=(3, 32)).astype(np.float32), random.integers(0, 16, (6, 32)).astype(np.uint8)
+        scales, zero_points = random.uniform(.1, 1, (6, 2)).astype(np.float32), random.integers(0, 16, (6, 2))
+        moved = w.astype(int) - np.repeat(zero_points, 16, axis=1)
+        np.testing.assert_array_equal(
+            octet.linear(x, w, quantize="row", w_scale=scales, w_zero_point=zero_points, group=16, w_type="uint4"),
+            self.grouped(x, moved, scales, 16))
+
+    def test_weights_are_packed_again_with_other_scales(self):
+        x, w = np.ones((1, 4), np.float32), octet.Weights(np.ones((2, 4), np.int8))
+        one, two = (octet.linear(x, w, quantize="row", w_scale=scale) for scale in (1., 2.))
+        np.testing.assert_array_equal(one * 2, two)
+        np.testing.assert_array_equal(octet.linear(x, w, quantize="row", w_scale=1.), one)
+
+    def test_orders_of_libraries_and_codes_as_results(self):
+        random = np.random.default_rng(5)
+        x, w = random.normal(size=(4, 24)).astype(np.float32), random.integers(-127, 128, (24, 9)).astype(np.int8)
+        scale = random.uniform(.001, .01, 9).astype(np.float32)
+        q, s = self.rows(x)
+        acc = (q @ w.astype(np.float64)).astype(np.float32)
+        litert = octet.matmul(x, w, quantize="row", quantizer="litert", combination="litert", w_scale=scale)
+        np.testing.assert_array_equal(litert, acc * (s * scale))
+        own = octet.matmul(x, w, quantize="row", w_scale=scale)
+        stored = octet.matmul(x, w, quantize="row", w_scale=scale, dtype="uint8", y_scale=.5, zero_point=9)
+        np.testing.assert_array_equal(stored, np.clip(np.rint(own * np.float32(2) + 9), 0, 255))
+        relu = octet.matmul(x, w, quantize="row", w_scale=scale, post_ops="relu")
+        np.testing.assert_array_equal(relu, np.maximum(own, 0))
+        for quantizer in ("onnxruntime", "qnnpack"):
+            y = octet.matmul(x, w, quantize="tensor", quantizer=quantizer, combination=quantizer, w_scale=scale)
+            np.testing.assert_allclose(y, x @ (w * scale), atol=.05)
+
+    def test_what_is_wrong_is_told(self):
+        x, w = np.ones((2, 6), np.float32), np.full((3, 6), 9, np.int8)
+        for error, words, text in [
+                (TypeError, dict(group=2), "group is given without quantize"),
+                (TypeError, dict(quantize="row"), "w_scale is not given"),
+                (ValueError, dict(quantize="rows", w_scale=1.), "quantize is 'rows', allowed: row, group, tensor"),
+                (ValueError, dict(quantize="row", quantizer="octet", w_scale=1.),
+                 "quantizer is 'octet', allowed: dynamic"),
+                (ValueError, dict(quantize="row", quantizer="xnnpack", w_scale=1.), "combination"),
+                (ValueError, dict(quantize="row", combination="none", w_scale=1.), "combination is 'none', allowed:"),
+                (TypeError, dict(quantize="row", w_scale=np.ones((3, 2))), "group is not given"),
+                (TypeError, dict(quantize="row", w_scale=1., group=2), "group is given, allowed with w_scale of 2"),
+                (TypeError, dict(quantize="row", w_scale=1., group="2"), "group is '2', allowed: an integer"),
+                (TypeError, dict(quantize="row", w_scale=1., symmetric=1), "symmetric is 1, allowed: True or False"),
+                (ValueError, dict(quantize="row", w_scale=1., w_type="int2"), "w_type is 'int2', allowed: int4, uint4"),
+                (ValueError, dict(quantize="row", w_scale=1., w_type="int4"), "w has the code 9"),
+                (ValueError, dict(quantize="row", w_scale=-1.), "not negative"),
+                (ValueError, dict(quantize="row", w_scale=[1., 2.]), "w_scale has 2 values, allowed: 1, 3"),
+                (ValueError, dict(quantize="row", w_scale=np.ones((3, 3)), group=4),
+                 "w_scale has shape (3, 3), allowed: (3, 2)")]:
+            with self.subTest(text=text), self.assertRaises(error) as raised:
+                octet.linear(x, w, **words)
+            self.assertIn(text, str(raised.exception))
+
+
 if __name__ == "__main__":
     unittest.main()

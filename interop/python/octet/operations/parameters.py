@@ -43,8 +43,17 @@ DESCRIPTIONS: Dict[str, str] = {
     "x_scale": "scale of the input; with w_scale and y_scale the factor x_scale * w_scale / y_scale is "
                "derived as the rule's framework does it",
     "x1_scale": "scale of `y`",
-    "w_scale": "scale of the weights, one or one per output channel",
+    "w_scale": "scale of the weights, one or one per output channel; with `group` several per output channel, in the "
+               "order of w's dimensions",
     "y_scale": "scale of the result",
+    "quantize": "a float32 input becomes codes in the product: with parameters for each \"row\", each \"group\" of a "
+                "row, or the \"tensor\"; doc/dynamic.md has the formulas",
+    "quantizer": "who computes the codes so, \"dynamic\" (Octet's own, by default) or a library",
+    "symmetric": "the zero point is fixed; by default if the quantizer can do so",
+    "codes": "type of the input's codes, int8 or uint8; by default what the quantizer has",
+    "combination": "order of the operations on sums and scales; by default Octet's own",
+    "group": "how many neighbours along k share a value of w_scale",
+    "w_type": "\"int4\" or \"uint4\": w has such codes, a byte each, and they are packed two per byte",
     "x_zero_point": "zero point of the input",
     "x1_zero_point": "zero point of `y`",
     "w_zero_point": "zero point of the weights",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _octet
 from ..arguments import (Array, Integers, Numbers, Padding, PostOps, Sizes, Weights, WeightsLike, as_given,
-                         channels_first, integer, keywords, need_rank, need_window, padded, padding_of,
+                         channels_first, flag, integer, keywords, need_rank, need_window, padded, padding_of,
                          per_side, positions, sums, text)
 from .parameters import described
 
@@ -231,12 +231,36 @@ def conv_transpose3d(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = N
                        keywords(locals()))
 
 
+def _is_dynamic(attributes: Dict[str, Any]) -> bool:
+    """True if the input is quantized in the product."""
+    for name in ("quantizer", "symmetric", "codes", "combination", "group", "w_type"):
+        if name in attributes and "quantize" not in attributes:
+            raise TypeError(f"{name} is given without quantize")
+    if "group" in attributes:
+        integer("group", attributes["group"])
+    if "symmetric" in attributes:
+        flag("symmetric", attributes["symmetric"])
+    return "quantize" in attributes
+
+
+def _rows(x: Array) -> Array:
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def _row(bias: Any) -> Any:
+    """One number per column, as a matrix."""
+    offsets = _octet.as_bias(bias)
+    return None if offsets is None else offsets.reshape((1,) + offsets.shape)
+
+
 @described
 def linear(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dtype: DTypeLike = None,
            rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
            scale: Numbers = None, x_scale: Numbers = None, w_scale: Numbers = None, y_scale: Numbers = None,
            x_zero_point: Integers = None, w_zero_point: Integers = None, zero_point: Integers = None,
-           post_ops: PostOps = None) -> Array:
+           quantize: Optional[str] = None, quantizer: Optional[str] = None, symmetric: Optional[bool] = None,
+           codes: DTypeLike = None, combination: Optional[str] = None, group: Optional[int] = None,
+           w_type: Optional[str] = None, post_ops: PostOps = None) -> Array:
     """Fully connected layer: the input times the transposed weights.
 
     - x: rows (…, k) of int8, uint8 or float32
@@ -245,12 +269,17 @@ def linear(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dt
 
     >>> linear(np.array([[1, 2, 3]], np.uint8), np.array([[1, -1, 2]], np.int8), rule="none").tolist()
     [[5]]
+    >>> w = np.array([[1, -8, 7, 3], [2, 2, -4, 0]], np.int8)   # 4 bits, a scale for each two of them
+    >>> linear(np.float32([[1, 0, 2, 0]]), w, quantize="row", w_type="int4", w_scale=[[1, .5], [1, 1]],
+    ...        group=2).tolist()
+    [[8.007874488830566, -5.968503952026367]]
     """
     x = np.asarray(x)
     if x.ndim == 0:
         raise ValueError("x has 0 dimensions, allowed: 1 or more")
-    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) if x.ndim != 2 else x
+    rows = _rows(x)
     attributes = keywords(locals())
+    _is_dynamic(attributes)
     w, kept = _weights(w)
     need_rank(w, "w", 2, 2)
     y = _product("inner_product", rows, (w, kept), bias, {}, (rows.shape[0], w.shape[0]), (2, 1, 2), dtype,
@@ -263,7 +292,9 @@ def matmul(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dt
            rule: str = "automatic", multiplier: Integers = None, shift: Integers = None,
            scale: Numbers = None, x_scale: Numbers = None, w_scale: Numbers = None, y_scale: Numbers = None,
            x_zero_point: Integers = None, w_zero_point: Integers = None, zero_point: Integers = None,
-           post_ops: PostOps = None) -> Array:
+           quantize: Optional[str] = None, quantizer: Optional[str] = None, symmetric: Optional[bool] = None,
+           codes: DTypeLike = None, combination: Optional[str] = None, group: Optional[int] = None,
+           w_type: Optional[str] = None, post_ops: PostOps = None) -> Array:
     """Matrix product, batched and broadcast as NumPy's. Of integers it is exact in int32; dtype="int8" saturates.
 
     - x: matrices (…, m, k), or a vector, of int8, uint8 or float32
@@ -272,9 +303,16 @@ def matmul(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dt
     >>> x = np.array([[100, 100]], np.int8)
     >>> matmul(x, x.T).tolist(), matmul(x, x.T, dtype="int8").tolist()
     ([[20000]], [[127]])
+    >>> matmul(np.float32([[1, .5]]), x.T, quantize="row", w_scale=.01).tolist()   # codes 127 and 64
+    [[1.503936767578125]]
     """
     attributes = keywords(locals())
     x, (w, kept) = np.asarray(x), _weights(w)
+    if _is_dynamic(attributes) and x.ndim > 2:
+        need_rank(w, "w", 2, 2)
+        y = _octet.run("matmul", {"x": _rows(x), "bias": _row(bias)}, {}, attributes,
+                       (math.prod(x.shape[:-1]), w.shape[1]), dtype, (1, 2, 2), (w, kept), False)
+        return y.reshape(x.shape[:-1] + y.shape[1:])
     if kept is not None and x.ndim != w.ndim:
         raise ValueError(f"x has {x.ndim} dimensions, allowed with these octet.Weights: {w.ndim}")
     if x.ndim == 0 or w.ndim == 0:
