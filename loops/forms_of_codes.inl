@@ -34,14 +34,13 @@ using narrow = avx512_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx512_vnni
-#endif
 
 inline auto code_in_use() {
     return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
-#if defined(__x86_64__)
                                                       {cpu_isa::avx2, &with_avx2::code},
                                                       {cpu_isa::avx_vnni, &with_avx_vnni::code},
-                                                      {cpu_isa::avx512_vnni, &with_avx512_vnni::code}
-#endif
-    });
+                                                      {cpu_isa::avx512_vnni, &with_avx512_vnni::code}});
 }
+#else
+inline auto code_in_use() { return &without_vectors::code; }
+#endif

@@ -24,13 +24,12 @@ using vec = avx512_floats;
 #include OCTET_FORM
 #undef OCTET_TARGET
 } // namespace with_avx512
-#endif
 
 inline auto code_in_use() {
     return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
-#if defined(__x86_64__)
                                                       {cpu_isa::avx2, &with_avx2::code},
-                                                      {cpu_isa::avx512_core, &with_avx512::code}
-#endif
-    });
+                                                      {cpu_isa::avx512_core, &with_avx512::code}});
 }
+#else
+inline auto code_in_use() { return &without_vectors::code; }
+#endif

@@ -46,14 +46,12 @@ template <typename Result, typename... Args, Result (*Loop)(Args...)> struct com
 
 /// The form of an OCTET_LOOP for the level in use.
 template <auto Loop> auto compiled_for_level() {
-    return fastest<decltype(&compiled<Loop>::anywhere)>({
-        {cpu_isa::ref, compiled<Loop>::anywhere},
 #if defined(__x86_64__)
-        {
-            cpu_isa::avx2, compiled<Loop>::with_avx2
-        }
+    return fastest<decltype(&compiled<Loop>::anywhere)>(
+        {{cpu_isa::ref, compiled<Loop>::anywhere}, {cpu_isa::avx2, compiled<Loop>::with_avx2}});
+#else
+    return &compiled<Loop>::anywhere;
 #endif
-    });
 }
 
 } // namespace octet::loops

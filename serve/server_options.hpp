@@ -35,9 +35,9 @@ struct server_options {
     std::chrono::milliseconds idle{60'000}, receive{30'000};
     std::string certificate, key, token_file, access_log;
     std::vector<std::string> cors_origins; ///< of pages that may use the server from a browser; "*": all
-    std::string client_authority; ///< certificates that clients need are signed by it
-    bool are_metrics_open = true; ///< without a token
-    bool is_check = false;        ///< loads everything, says what is wrong, and serves nothing
+    std::string client_authority;          ///< certificates that clients need are signed by it
+    bool are_metrics_open = true;          ///< without a token
+    bool is_check = false;                 ///< loads everything, says what is wrong, and serves nothing
     bool may_change_models = false, may_profile = false;
     std::chrono::milliseconds leave{0}; ///< after SIGTERM: not ready, but serving, while balancers notice
     std::chrono::milliseconds most_drain{30'000}; ///< then: until what was accepted is finished

@@ -78,6 +78,7 @@ public:
     /// Reads an .onnx file, or a file that `network::save` wrote. Throws octet::error, which names the input
     /// or output, for a network that is no such decoder. Plans are made when they are first needed.
     explicit decoder(const std::string &path, const decoder_options &options = {});
+    /// The same for a graph in memory.
     explicit decoder(model::graph g, const decoder_options &options = {});
     ~decoder();
     /// A decoder that was moved from can only be destroyed or assigned to.
@@ -97,8 +98,8 @@ public:
 
     /// Tokens for a sequence.
     struct turn {
-        sequence *of = nullptr;
-        std::vector<std::int32_t> tokens = {};
+        sequence *of = nullptr;                ///< gets the tokens
+        std::vector<std::int32_t> tokens = {}; ///< one at least
         bool wants_all = false; ///< logits behind each of the tokens, not only behind the last one
     };
     /// Appends tokens to several sequences; single ones run together. Returns the logits, rows of

@@ -48,9 +48,9 @@ inline namespace v0 {
 ///          (f32(clip(a + b)) - 2 * shift) / scale. forward_training computes what forward_inference does:
 ///          there is no workspace.
 struct OCTET_API rnn_desc {
-    octet::prop_kind prop;
-    algorithm cell; ///< vanilla_rnn, vanilla_lstm, vanilla_gru, lbr_gru
-    rnn_direction direction;
+    octet::prop_kind prop;   ///< forward_inference or forward_training
+    algorithm cell;          ///< vanilla_rnn, vanilla_lstm, vanilla_gru, lbr_gru
+    rnn_direction direction; ///< of the steps, and what becomes of both
     /// Absent tensors are zero descriptors.
     ///@{
     memory::desc src_layer, src_iter, src_iter_c;

@@ -34,10 +34,10 @@ enum class source_span {
 
 /// A quantizer with its choices. Not every one has both modes and both types of codes.
 struct source_quantization {
-    source_quantizer by = source_quantizer::dynamic;
-    source_mode mode = source_mode::symmetric;
-    data_type code = data_type::s8; ///< s8 or u8
-    source_span span = source_span::row;
+    source_quantizer by = source_quantizer::dynamic; ///< whose rounding and special values
+    source_mode mode = source_mode::symmetric;       ///< with zero points, or without
+    data_type code = data_type::s8;                  ///< s8 or u8
+    source_span span = source_span::row;             ///< elements that share a scale
 };
 
 /// The order in which exact sums of codes, scales and a bias become a float.

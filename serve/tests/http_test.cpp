@@ -75,7 +75,8 @@ TEST(serve_http, tells_about_server_and_models) {
 }
 
 TEST(serve_http, pages_of_other_sites_need_permission) {
-    const std::string ours = "Origin: https://ours.example\r\n", others = "Origin: https://ours.example.org\r\n",
+    const std::string ours = "Origin: https://ours.example\r\n",
+                      others = "Origin: https://ours.example.org\r\n",
                       ask = "Access-Control-Request-Method: POST\r\n";
     const auto preflight = [&](unsigned short port, const std::string &origin) {
         client c(port);
@@ -159,7 +160,8 @@ TEST(serve_http, refuses_with_a_sentence) {
     const std::string good = json_request(std::string(64, '\0'));
     expect_refusal("", "JSON ends too early, after 0 bytes: a value, a quote or a bracket is missing");
     expect_refusal("{", "JSON ends too early, after 1 bytes");
-    expect_refusal(R"({"inputs" [)", R"(JSON, byte 11: the last character of '{"inputs" [' cannot stand there)");
+    expect_refusal(R"({"inputs" [)",
+                   R"(JSON, byte 11: the last character of '{"inputs" [' cannot stand there)");
     expect_refusal(with_tensor(R"("name":"image","shape":[1e999])"), "the number is beyond all limits");
     expect_refusal("[]", "object");
     expect_refusal("7", "JSON");

@@ -1,5 +1,6 @@
 // The front of products whose source is quantized while they run: which scales of weights an order of operations
-// asks for, and in what shape. Values that come with the execution are checked there (common/weight_values.cpp).
+// asks for, and in what shape. Values that come with the execution are checked there
+// (common/dynamic_matmul_problem.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #include "api/dynamic_matmul.hpp"
 

@@ -35,8 +35,8 @@ constexpr std::size_t widest_line = 110;
 /// The text in lines of at most `width` characters, which end between words; a longer word has a line of its own.
 std::vector<std::string> wrapped(const std::string &text, std::size_t width);
 
-/// Rows under headers, for standard output; columns as wide as their widest cell, numbers to the right. Where a line would be wider than
-/// `widest_line`, a last column of text goes on below itself.
+/// Rows under headers, for standard output; columns as wide as their widest cell, numbers to the right. Where a line
+/// would be wider than `widest_line`, a last column of text goes on below itself.
 class table {
 public:
     enum class align { left, right };

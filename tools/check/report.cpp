@@ -129,7 +129,8 @@ void report::print_table(const std::string &row_title, const row &total) const {
     for (const std::string &n : notes_)
         out_ << tools::one_line(n) << '\n';
     const auto verdict = total.failed == 0 ? tools::ink::good : tools::ink::bad;
-    out_ << tools::inked(cell(total.passed) + " passed, " + cell(total.failed) + " failed", verdict, terminal());
+    out_ << tools::inked(cell(total.passed) + " passed, " + cell(total.failed) + " failed", verdict,
+                         terminal());
     if (total.skipped > 0)
         out_ << ", " << total.skipped << " skipped";
     out_ << std::endl;

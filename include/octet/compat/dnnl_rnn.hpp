@@ -11,21 +11,21 @@ namespace octet_detail {
 /// Names the tensors of a recurrent network; the zero descriptor for those that it does not have.
 template <typename Base> struct with_states : public Base {
     using Base::Base;
-    with_states() = default; ///< none
-    /// The tensors of DNNL_ARG_ and that name.
-    ///@{
-    memory::desc src_layer_desc() const { return argument(DNNL_ARG_SRC_LAYER); }
-    memory::desc src_iter_desc() const { return argument(DNNL_ARG_SRC_ITER); }
-    memory::desc src_iter_c_desc() const { return argument(DNNL_ARG_SRC_ITER_C); }
-    memory::desc weights_layer_desc() const { return argument(DNNL_ARG_WEIGHTS_LAYER); }
-    memory::desc weights_iter_desc() const { return argument(DNNL_ARG_WEIGHTS_ITER); }
+    /// None.
+    with_states() = default;
+    memory::desc src_layer_desc() const { return argument(DNNL_ARG_SRC_LAYER); }   ///< inputs
+    memory::desc src_iter_desc() const { return argument(DNNL_ARG_SRC_ITER); }     ///< first states
+    memory::desc src_iter_c_desc() const { return argument(DNNL_ARG_SRC_ITER_C); } ///< first cell states
+    memory::desc weights_layer_desc() const { return argument(DNNL_ARG_WEIGHTS_LAYER); } ///< of inputs
+    memory::desc weights_iter_desc() const { return argument(DNNL_ARG_WEIGHTS_ITER); }   ///< of states
+    /// Of cell states.
     memory::desc weights_peephole_desc() const { return argument(DNNL_ARG_WEIGHTS_PEEPHOLE); }
+    /// Of outputs.
     memory::desc weights_projection_desc() const { return argument(DNNL_ARG_WEIGHTS_PROJECTION); }
-    memory::desc bias_desc() const { return argument(DNNL_ARG_BIAS); }
-    memory::desc dst_layer_desc() const { return argument(DNNL_ARG_DST_LAYER); }
-    memory::desc dst_iter_desc() const { return argument(DNNL_ARG_DST_ITER); }
-    memory::desc dst_iter_c_desc() const { return argument(DNNL_ARG_DST_ITER_C); }
-    ///@}
+    memory::desc bias_desc() const { return argument(DNNL_ARG_BIAS); }             ///< of gates
+    memory::desc dst_layer_desc() const { return argument(DNNL_ARG_DST_LAYER); }   ///< outputs
+    memory::desc dst_iter_desc() const { return argument(DNNL_ARG_DST_ITER); }     ///< last states
+    memory::desc dst_iter_c_desc() const { return argument(DNNL_ARG_DST_ITER_C); } ///< last cell states
 
 protected:
     /// The tensor of an execution argument.

@@ -25,8 +25,8 @@ struct attributes {
 /// `given` has keyword arguments of octet.operations, all of which may be absent or None: rule, multiplier, shift,
 /// scale, x_scale, x1_scale, w_scale, y_scale, x_zero_point, x1_zero_point, w_zero_point, y_zero_point, x_multiplier,
 /// x_shift, x1_multiplier, x1_shift, w_multiplier, w_shift, post_ops, and of products whose source is quantized while
-/// they run quantize, quantizer, symmetric, codes, combination, group, w_type. Operations on a list of `sources` have scales and
-/// zero_points, one each. Throws TypeError for another name.
+/// they run quantize, quantizer, symmetric, codes, combination, group, w_type. Operations on a list of `sources` have
+/// scales and zero_points, one each. Throws TypeError for another name.
 attributes attributes_of(const py::dict &given, const channel_masks &masks, std::size_t sources = 0);
 
 /// An algorithm by its name without the family's prefix: ("pooling_", "max").

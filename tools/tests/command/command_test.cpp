@@ -76,7 +76,8 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
          "(see "
          "octet --help)"},
         {{"serve", "--cors-origin", "https://a.example/page"},
-         "--cors-origin: 'https://a.example/page' given, allowed: * and origins like https://example.org:8443 "
+         "--cors-origin: 'https://a.example/page' given, allowed: * and origins like "
+         "https://example.org:8443 "
          "(see octet serve --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
         {{"bnech"}, "unknown command or option: bnech; did you mean bench? (see octet --help)"},
