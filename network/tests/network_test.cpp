@@ -379,8 +379,9 @@ TEST(NetworkRefuses, ConvolutionsWithWrongTensors) {
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, {{1.f, 1.f}, {0, 1}, 0}, 2),
                    "zero point of 1 with one scale per channel");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, {}, 2), "0 scales");
-    EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_FLOAT32),
-                   "TensorFlow Lite Micro does not quantize within a product; no profile has one");
+    EXPECT_REFUSAL(
+        conv({2, 1, 1, 4}, unit, 2, format::TensorType_FLOAT32),
+        "TensorFlow Lite Micro does not quantize within a product; profiles with one: litert-2026.08-x86, ");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT4),
                    "input 0 ('t0') is s4, allowed: s8, u8");
     EXPECT_REFUSAL(conv({2, 1, 1, 4}, unit, 2, format::TensorType_INT8, false),
