@@ -488,7 +488,7 @@ class Networks(Digits):
             np.testing.assert_array_equal(octet.Network(path)(self.images[0]), self.expected[0])
             np.testing.assert_array_equal(octet.Network(path, batch=2)(self.images[:2, 0]),
                                           np.concatenate(self.expected[:2]))
-            with self.assertRaisesRegex(octet.UnsupportedError, "saved with rule automatic"):
+            with self.assertRaisesRegex(octet.UnsupportedError, "rule ort_f32: the plan was saved with automatic"):
                 octet.Network(path, rule="ort_f32")
 
     def test_runtime_profile(self):

@@ -272,7 +272,7 @@ def linear(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dt
     >>> w = np.array([[1, -8, 7, 3], [2, 2, -4, 0]], np.int8)   # 4 bits, a scale for each two of them
     >>> linear(np.float32([[1, 0, 2, 0]]), w, quantize="row", w_type="int4", w_scale=[[1, .5], [1, 1]],
     ...        group=2).tolist()
-    [[8.007874488830566, -5.968503952026367]]
+    [[8.00787353515625, -5.984251976013184]]
     """
     x = np.asarray(x)
     if x.ndim == 0:
@@ -304,7 +304,7 @@ def matmul(x: ArrayLike, w: WeightsLike, bias: Optional[ArrayLike] = None, *, dt
     >>> matmul(x, x.T).tolist(), matmul(x, x.T, dtype="int8").tolist()
     ([[20000]], [[127]])
     >>> matmul(np.float32([[1, .5]]), x.T, quantize="row", w_scale=.01).tolist()   # codes 127 and 64
-    [[1.503936767578125]]
+    [[1.503937005996704]]
     """
     attributes = keywords(locals())
     x, (w, kept) = np.asarray(x), _weights(w)
