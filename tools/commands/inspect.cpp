@@ -143,13 +143,15 @@ bool reads_floats(const model::graph &g, const std::string &op) {
 }
 
 /// Operators of the file that another profile computes otherwise than the one in force: what its rows say differs.
-/// Rows without a rule are of floats.
+/// Rows of floats have no rule; those without a contract have none either, and a runtime that lacks one for codes
+/// differs by its other rows, too.
 std::vector<std::string> changed_by(const profile &other, const profile &in_force, const model::graph &g) {
     const auto rows_of = [&g](const profile &p, const std::string &op) {
         const bool has_floats = reads_floats(g, op);
         std::vector<std::string> rows;
         for (const profile_entry &e : p.entries)
-            if (e.op == op && (has_floats || e.rule != requantization_rule::none))
+            if (e.op == op &&
+                (has_floats || e.rule.value_or(requantization_rule::none) != requantization_rule::none))
                 rows.push_back(e.condition + e.arithmetic + e.derivation);
         return rows;
     };
