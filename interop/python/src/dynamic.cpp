@@ -40,7 +40,7 @@ memory shared_codes(const py::array &w, const memory &plain, const weight_values
                                       "\": " + std::to_string(low) + " to " + std::to_string(high));
     const dims sizes = plain.get_desc().dims();
     const dims strides = values.has_columns_first ? dims{sizes[1], 1} : dims{1, sizes[0]};
-    const memory codes(memory::desc(sizes, type, strides), cpu);
+    memory codes(memory::desc(sizes, type, strides), cpu);
     reorder(plain, codes).execute(stream(cpu), plain, codes);
     return codes;
 }
