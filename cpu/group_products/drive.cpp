@@ -45,7 +45,7 @@ group_problem product_of(const packing_problem &p) {
     g.weight_bits = packed_bits(p.weights.data_type);
     g.weights_are_signed = is_signed(p.weights.data_type);
     g.has_weight_zero_points = p.zero_points.is_set;
-    g.has_source_zero_points = p.packed.packed_steps[1] != 1;
+    g.has_source_zero_points = has_packed_sums(p.packed);
     return g;
 }
 
@@ -161,7 +161,7 @@ bool packs_sums(const dynamic_matmul_problem &p, const machine &m) {
 candidate plan(const dynamic_matmul_problem &p, const machine &m) {
     if (p.order != combination::dynamic_row && p.order != combination::dynamic_group)
         return candidate::refused(text("combination ", to_string(p.order)));
-    if (p.has_stored_values && (p.weights.packed_steps[1] != 1) != packs_sums(p, m))
+    if (p.has_stored_values && has_packed_sums(p.weights) != packs_sums(p, m))
         return refused_layout(p.weights, packs_sums(p, m));
     return in_floats(p, m, [](const dynamic_matmul_problem &floats, const machine &here) {
         return candidate([=] { return std::make_shared<group_kernel>(floats, here.isa); });
@@ -189,7 +189,7 @@ candidate plan_packed(const dynamic_matmul_problem &p, const machine &m) {
 }
 
 candidate plan_packing(const packing_problem &p, const machine &m) {
-    const bool has_sums = p.packed.packed_steps[1] != 1;
+    const bool has_sums = has_packed_sums(p.packed);
     if (has_sums && jit::group_codes_of(m.isa, packed_bits(p.weights.data_type)) == jit::group_codes::words)
         return refused_layout(p.packed, false);
     return candidate([p, m] { return std::make_shared<packing_kernel>(p, m.isa); });

@@ -10,15 +10,13 @@
 
 #include "common/element.hpp"
 #include "common/text.hpp"
+#include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 
 namespace octet::impl::lanes {
 
 namespace {
-
-// Asked at levels that have AVX2 and FMA alone; the compiler's default target may not.
-#define OCTET_FMA __attribute__((target("avx2,fma")))
 
 constexpr dim_t width = 8, longest_line = 512;
 
@@ -55,18 +53,18 @@ bool lies_as(const memory_desc &md, const memory_desc &other) {
 
 // ---- of a line
 
-template <bool is_fused> OCTET_FMA void add_squares(const float *x, float *sum, dim_t count) {
+template <bool is_fused> OCTET_AVX2 void add_squares(const float *x, float *sum, dim_t count) {
     for (dim_t i = 0; i < count; i++)
         sum[i] = is_fused ? std::fma(x[i], x[i], sum[i]) : sum[i] + x[i] * x[i];
 }
-OCTET_FMA void subtract_squares_fused(const float *x, float *sum, dim_t count) {
+OCTET_AVX2 void subtract_squares_fused(const float *x, float *sum, dim_t count) {
     for (dim_t i = 0; i < count; i++)
         sum[i] = std::fma(-x[i], x[i], sum[i]);
 }
 
 /// Of so many lines, `stride` apart. Sums of some elements stay in registers meanwhile.
 template <bool is_fused>
-OCTET_FMA void add_squares_of_lines(const float *x, dim_t lines, dim_t stride, float *sum, dim_t count) {
+OCTET_AVX2 void add_squares_of_lines(const float *x, dim_t lines, dim_t stride, float *sum, dim_t count) {
     constexpr int vectors = 4;
     dim_t i = 0;
     for (; i + vectors * width <= count; i += vectors * width) {
@@ -98,7 +96,7 @@ public:
         elements_ = static_cast<float>(n);
     }
 
-    OCTET_FMA void store(const float *x, const float *sum, float *y, dim_t count) const {
+    OCTET_AVX2 void store(const float *x, const float *sum, float *y, dim_t count) const {
         dim_t i = 0;
         for (; i + width <= count; i += width)
             _mm256_storeu_ps(y + i, of_vector(_mm256_loadu_ps(x + i), _mm256_loadu_ps(sum + i)));
@@ -112,7 +110,7 @@ public:
     }
 
 private:
-    OCTET_FMA __m256 of_vector(__m256 x, __m256 sum) const {
+    OCTET_AVX2 __m256 of_vector(__m256 x, __m256 sum) const {
         const __m256 k = _mm256_set1_ps(k_);
         if (is_plain_) {
             const __m256 scaled =
@@ -125,7 +123,7 @@ private:
         const __m256 cube = _mm256_mul_ps(base, _mm256_mul_ps(base, base));
         return _mm256_div_ps(x, _mm256_sqrt_ps(_mm256_sqrt_ps(cube)));
     }
-    OCTET_FMA __m256 factor_of(__m256 base) const {
+    OCTET_AVX2 __m256 factor_of(__m256 base) const {
         const __m256 one = _mm256_set1_ps(1.f);
         if (beta_ == 0.75f)
             return _mm256_sqrt_ps(_mm256_div_ps(one, _mm256_mul_ps(_mm256_sqrt_ps(base), base)));

@@ -20,7 +20,4 @@ constexpr bool leaves_caches(std::size_t bytes) { return bytes > std::size_t{32}
 constexpr bool has_whole_lines(dim_t bytes) { return bytes % cache_line_bytes == 0; }
 inline bool begins_line(const void *p) { return has_whole_lines(reinterpret_cast<std::intptr_t>(p)); }
 
-/// Stores past the caches are seen by other threads as others are: what a task ends with.
-inline void finish_stores() { order_stores(); }
-
 } // namespace octet::impl

@@ -32,8 +32,8 @@ inline void pause() {
 #endif
 }
 
-/// Stores past the caches become as visible to other threads as others are.
-inline void order_stores() {
+/// Stores past the caches are seen by other threads as others are: what a task ends with.
+inline void finish_stores() {
 #if defined(__x86_64__)
     _mm_sfence();
 #else

@@ -44,9 +44,8 @@ network_options checked_network(network_options options) {
 
 void need_rank(const tensor &t, std::size_t rank, data_type type) {
     if (t.dims.size() != rank || t.type != type)
-        refuse(std::string(t.name) + " has " + std::to_string(t.dims.size()) +
-               " dimensions or another type, " + "allowed: " + std::to_string(rank) + " of " +
-               (type == data_type::s32 ? "integers" : "f32"));
+        refuse("'" + t.name + "' is " + to_text(t.dims) + " of " + to_text(t.type) +
+               ", allowed: " + std::to_string(rank) + " dimensions of " + to_text(type));
 }
 
 } // namespace

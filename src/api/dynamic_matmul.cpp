@@ -258,7 +258,7 @@ primitive_desc_ptr make_packing_with_scales(const request &r, const memory_desc 
     p.scales = w.scales;
     p.zero_points = w.zero_points;
     memory_desc expected = dst;
-    set_packed_with_scales(expected, p.group, p.zero_points.is_set, dst.packed_steps[1] != 1);
+    set_packed_with_scales(expected, p.group, p.zero_points.is_set, has_packed_sums(dst));
     set_columns_first(expected, by_columns);
     if (memory::desc(expected) != memory::desc(dst))
         throw_invalid(reorder, ": dst has layout ", layout_name(dst),

@@ -97,9 +97,6 @@ weight_values lower_values(const described_weights &w, const std::string &what, 
 
 } // namespace
 
-void set_columns_first(memory_desc &packed, bool are_first) { packed.packed_steps[2] = are_first ? 2 : 1; }
-bool has_columns_first(const memory_desc &packed) { return packed.packed_steps[2] != 1; }
-
 dim_t described_weights::k() const { return has_columns_first ? inner_size(md) : md.dims[md.ndims - 2]; }
 
 memory_desc matrix_of_rows(const char *operation, const char *name, const memory_desc &rows) {

@@ -23,9 +23,6 @@ struct described_weights {
     dim_t k() const;
 };
 
-/// Says of weights packed with scales which dimensions are K: those of {K, N}, or of {N, K…}. The bytes are the same.
-void set_columns_first(memory_desc &packed, bool are_first);
-bool has_columns_first(const memory_desc &packed);
 /// Weights {N, K…} as {K, N}. Throws `unimplemented` for strides that no single dimension has.
 memory_desc matrix_of_columns(const char *operation, const memory_desc &weights);
 /// A layout of {K, N} as one of `given`, {N, K…}.

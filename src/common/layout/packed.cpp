@@ -83,7 +83,7 @@ struct matrix_size {
 
 /// {K, N}, or {N, K…} of inner products.
 matrix_size size_with_scales(const memory_desc &md) {
-    if (md.packed_steps[2] != present)
+    if (!has_columns_first(md))
         return {md.dims[0], md.dims[1]};
     dim_t k = 1;
     for (int d = 1; d < md.ndims; d++)
@@ -94,7 +94,7 @@ matrix_size size_with_scales(const memory_desc &md) {
 dim_t bytes_with_scales(const memory_desc &md) {
     const auto [k, n] = size_with_scales(md);
     const dim_t group = std::min(md.packed_groups, k),
-                values = 1 + (md.packed_steps[0] == present) + (md.packed_steps[1] == present);
+                values = 1 + (md.packed_steps[0] == present) + has_packed_sums(md);
     // 4 codes of each column; those of 2 bits take 4
     const dim_t row = packed_row_bytes / std::min<dim_t>(elements_per_byte(md.data_type), 2);
     const dim_t record =
@@ -111,8 +111,14 @@ void set_packed_with_scales(memory_desc &md, dim_t group, bool has_zero_points, 
     md.packed_width = 1;
     md.packed_steps[0] = has_zero_points ? present : absent;
     md.packed_steps[1] = has_sums ? present : absent;
-    md.packed_steps[2] = absent;
+    set_columns_first(md, false);
 }
+
+bool has_packed_sums(const memory_desc &packed) { return packed.packed_steps[1] == present; }
+void set_columns_first(memory_desc &packed, bool are_first) {
+    packed.packed_steps[2] = are_first ? present : absent;
+}
+bool has_columns_first(const memory_desc &packed) { return packed.packed_steps[2] == present; }
 
 bool is_packed_with_scales(const memory_desc &md) {
     return md.format_kind == format_kind::packed && md.packed_kind == packed_kind::matmul_with_scales;
@@ -123,7 +129,7 @@ bool is_well_packed_with_scales(const memory_desc &md) {
     const bool has_codes = md.data_type == data_type::s8 || md.data_type == data_type::u8 ||
                            md.data_type == data_type::s4 || md.data_type == data_type::u4 ||
                            md.data_type == data_type::u2;
-    const bool has_rank = md.packed_steps[2] == present ? md.ndims >= 2 && md.ndims <= 5 : md.ndims == 2;
+    const bool has_rank = has_columns_first(md) ? md.ndims >= 2 && md.ndims <= 5 : md.ndims == 2;
     return has_codes && has_rank && md.offset0 == 0 && md.packed_groups >= 1 &&
            md.packed_groups <= std::max<dim_t>(size_with_scales(md).k, 1) && md.packed_width == 1 &&
            md.packed_patches == patch_order() &&

@@ -85,6 +85,11 @@ void set_packed_by_patches(memory_desc &md, const tap_patches &patches);
 /// there are any. jit/kernels/group_dot.hpp has the order within a record.
 void set_packed_with_scales(memory_desc &md, dim_t group, bool has_zero_points, bool has_sums);
 bool is_packed_with_scales(const memory_desc &md);
+/// Whether records have sums of columns.
+bool has_packed_sums(const memory_desc &packed);
+/// Says which dimensions are K: those of {K, N}, or of {N, K…} as inner products have them. The bytes are the same.
+void set_columns_first(memory_desc &packed, bool are_first);
+bool has_columns_first(const memory_desc &packed);
 /// False for a descriptor that set_packed_with_scales does not make.
 bool is_well_packed_with_scales(const memory_desc &md);
 

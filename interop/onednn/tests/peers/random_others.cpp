@@ -6,6 +6,12 @@ namespace peers {
 
 namespace {
 
+/// dst holds numbers before, too, so that an element that is not written is seen.
+void fill_tensors(problem &p, random_source &r, const dims &shape, type element, const std::string &layout) {
+    for (tensor *t : {&p.src, &p.dst})
+        *t = r.filled(shape, element, range::typical, layout);
+}
+
 problem lrn(random_source &r) {
     problem p;
     p.algorithm = r.pick({"lrn_across_channels", "lrn_within_channel"});
@@ -15,9 +21,7 @@ problem lrn(random_source &r) {
     p.alpha = r.real(0.0001f, 1.f);
     p.beta = r.pick({0.75f, 0.75f, 1.f, 0.5f});
     p.k = r.pick({1.f, 2.f});
-    const type element = r.pick({type::f32, type::f32, type::bf16});
-    p.src = r.filled(shape, element, range::typical, layout);
-    p.dst = r.filled(shape, element, range::typical, layout);
+    fill_tensors(p, r, shape, r.pick({type::f32, type::f32, type::bf16}), layout);
     return p;
 }
 
@@ -30,9 +34,7 @@ problem shuffle(random_source &r) {
     p.size = r.pick({1, 2, 3, 4, 6});
     shape[static_cast<std::size_t>(p.axis)] = p.size * r.pick({1, 2, 3, 5, 16});
     const std::string layout = shape.size() < 3 ? "" : r.pick({"", "channels_last"});
-    const type element = r.pick({type::f32, type::s32, type::s8, type::u8});
-    p.src = r.filled(shape, element, range::typical, layout);
-    p.dst = r.filled(shape, element, range::typical, layout);
+    fill_tensors(p, r, shape, r.pick({type::f32, type::s32, type::s8, type::u8}), layout);
     return p;
 }
 
