@@ -20,6 +20,7 @@
 #include "cpu/compose/separate_epilogue.hpp"
 #include "cpu/compose/source_sums.hpp"
 #include "cpu/compose/source_zero_points.hpp"
+#include "cpu/compose/through_f32.hpp"
 #include "cpu/compose/trilinear.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
@@ -93,6 +94,19 @@ template <typename Problem, plan_function<Problem> plan> family<Problem> in_one_
     return {name, code::generated, one_order::plan<Problem, plan>};
 }
 
+/// The family, with copies of sources and destinations of bf16 and f16 as f32.
+template <typename Problem, plan_function<Problem> plan>
+family<Problem> with_f32_alone(const char *name, code kind = code::generated) {
+    return {name, kind, through_f32::plan<Problem, plan>};
+}
+
+/// In a dst of 16 bits logarithms are rounded twice: octet/logsoftmax.hpp.
+candidate plan_softmax(const softmax_problem &p, const machine &m) {
+    if (p.is_log && is_small_float(p.dst.data_type))
+        return candidate::refused("logarithms in 16 bits");
+    return through_f32::plan<softmax_problem, one_order::plan<softmax_problem, softmax::plan>>(p, m);
+}
+
 /// The family, for elements that do not share bytes.
 template <plan_function<reorder_problem> plan>
 family<reorder_problem> of_whole_bytes(const char *name, code kind) {
@@ -153,8 +167,10 @@ families<pooling_problem> families_of(const pooling_problem &) {
             reference<pooling_problem>()};
 }
 families<resampling_problem> families_of(const resampling_problem &) {
-    return {in_any_layout<resampling_problem, resampling::plan>("jit:resampling"),
-            in_any_layout<resampling_problem, trilinear::plan>("jit:resampling+resampling+stream"),
+    using namespace channels_last;
+    return {with_f32_alone<resampling_problem, plan<resampling_problem, resampling::plan>>("jit:resampling"),
+            with_f32_alone<resampling_problem, plan<resampling_problem, trilinear::plan>>(
+                "jit:resampling+resampling+stream"),
             reference<resampling_problem>()};
 }
 families<reorder_problem> families_of(const reorder_problem &) {
@@ -169,7 +185,7 @@ families<binary_problem> families_of(const binary_problem &) {
     return {in_one_order<binary_problem, stream::plan>("jit:stream"), reference<binary_problem>()};
 }
 families<softmax_problem> families_of(const softmax_problem &) {
-    return {in_one_order<softmax_problem, softmax::plan>("jit:stream"), reference<softmax_problem>()};
+    return {{"jit:stream", code::generated, plan_softmax}, reference<softmax_problem>()};
 }
 families<lrn_problem> families_of(const lrn_problem &) {
     return {{"lanes", code::plain, lanes::plan}, reference<lrn_problem>()};
@@ -179,14 +195,16 @@ families<prelu_problem> families_of(const prelu_problem &) {
 }
 families<batch_normalization_problem> families_of(const batch_normalization_problem &) {
     return {jit_stream<batch_normalization_problem>(),
-            {"lanes+jit:stream", code::generated, lanes::plan},
+            with_f32_alone<batch_normalization_problem, lanes::plan>("lanes+jit:stream"),
             reference<batch_normalization_problem>()};
 }
 families<layer_normalization_problem> families_of(const layer_normalization_problem &) {
-    return {{"lanes", code::plain, lanes::plan}, reference<layer_normalization_problem>()};
+    return {with_f32_alone<layer_normalization_problem, lanes::plan>("lanes", code::plain),
+            reference<layer_normalization_problem>()};
 }
 families<reduction_problem> families_of(const reduction_problem &) {
-    return {{"lanes", code::plain, lanes::plan}, reference<reduction_problem>()};
+    return {with_f32_alone<reduction_problem, lanes::plan>("lanes", code::plain),
+            reference<reduction_problem>()};
 }
 families<rnn_problem> families_of(const rnn_problem &) {
     return {{"jit:dot+stream", code::generated, recurrent::plan}, reference<rnn_problem>()};

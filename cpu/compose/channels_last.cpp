@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/channels_last.hpp"
 
+#include "common/rules.hpp"
 #include "common/text.hpp"
-#include "cpu/machine/scratch.hpp"
 #include "cpu/stream/drive.hpp"
 
 namespace octet::impl::channels_last {
@@ -69,12 +69,12 @@ struct copied_argument {
 class copying_kernel : public kernel {
 public:
     copying_kernel(std::shared_ptr<const kernel> compute, std::vector<copied_argument> copied,
-                   std::size_t scratch_bytes)
-        : compute_(std::move(compute)), copied_(std::move(copied)), scratch_bytes_(scratch_bytes) {}
+                   scratch_slot slot, std::size_t scratch_bytes)
+        : compute_(std::move(compute)), copied_(std::move(copied)), slot_(slot),
+          scratch_bytes_(scratch_bytes) {}
 
     void execute(const arguments &args) const override {
-        run(args, copied_.begin(),
-            static_cast<std::uint8_t *>(thread_scratch(scratch_slot::channels_last, scratch_bytes_)));
+        run(args, copied_.begin(), static_cast<std::uint8_t *>(thread_scratch(slot_, scratch_bytes_)));
     }
 
     std::size_t size_bytes() const override {
@@ -87,7 +87,7 @@ public:
     std::string plan() const override {
         std::string plans = compute_->plan();
         for (const copied_argument &c : copied_)
-            plans += text("; ", argument_to_string(c.arg), " copied to and from another layout");
+            plans += text("; ", argument_to_string(c.arg), " copied to and from another layout or type");
         return plans;
     }
 
@@ -113,6 +113,7 @@ private:
 
     const std::shared_ptr<const kernel> compute_;
     const std::vector<copied_argument> copied_;
+    const scratch_slot slot_;
     const std::size_t scratch_bytes_;
 };
 
@@ -120,12 +121,15 @@ candidate plan_copy(const memory_desc &src, const memory_desc &dst, const machin
     reorder_problem p;
     p.src = src;
     p.dst = p.out_stage.dst = dst;
+    if (src.data_type != dst.data_type)
+        p.out_stage.rule = unchanged(true);
     return stream::plan(p, m);
 }
 
 } // namespace
 
-candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m) {
+candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m,
+                      scratch_slot slot) {
     if (compute.is_refused())
         return compute;
     constexpr std::size_t line = 64; // so that each copy starts on a line of its own
@@ -145,7 +149,7 @@ candidate with_copies(const candidate &compute, const std::vector<copy> &copies,
                               copies[i].after ? reorders[i].second.make() : nullptr});
             bytes += (size_in_bytes(copies[i].inside) + line - 1) / line * line;
         }
-        return std::make_shared<copying_kernel>(compute.make(), std::move(copied), bytes);
+        return std::make_shared<copying_kernel>(compute.make(), std::move(copied), slot, bytes);
     });
 }
 

@@ -9,6 +9,7 @@
 #include "common/convolution_problem.hpp"
 #include "common/matmul_problem.hpp"
 #include "cpu/implementation.hpp"
+#include "cpu/machine/scratch.hpp"
 
 namespace octet::impl::channels_last {
 
@@ -29,8 +30,9 @@ struct copy {
 /// Copies of the destination, and of tensors of its shape that post-ops read; `out` is changed to read them.
 std::vector<copy> copies_of(epilogue &out, int channel_dim);
 
-/// `compute` with these arguments copied around it.
-candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m);
+/// `compute` with these arguments copied around it, in a slot that it does not use itself.
+candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m,
+                      scratch_slot slot = scratch_slot::channels_last);
 
 /// Plans the problem with the family, or one with copies around it where the family refuses the layout.
 template <typename Problem, plan_function<Problem> family>

@@ -25,6 +25,7 @@ enum class scratch_slot {
     recurrent_block,     ///< gates of some channels
     recurrent_weights,
     channels_last,
+    as_f32, ///< tensors of bf16 and f16
     source_codes,
     source_parameters,
     source_copy, ///< a row of another type or stride

@@ -193,8 +193,8 @@ std::string refuses_form(const pooling_problem &p) {
 std::string refuses(const pooling_problem &p) {
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
-    if (p.src.data_type == data_type::f32)
-        return "f32, which has no codes";
+    if (!is_integer(p.src.data_type))
+        return text(to_string(p.src.data_type), ", which has no codes");
     if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)
         return "channels that are not innermost in memory";
     if (p.src_zero_points.values.is_set() && p.src_zero_points.values.mask != 0)

@@ -15,7 +15,7 @@ namespace {
 
 /// Mean of what `add` makes of a lane and an element, over a channel.
 template <typename Add>
-float mean_of(const batch_normalization_problem &p, const float *src, dim_t channel, const Add &add) {
+float mean_of(const batch_normalization_problem &p, const void *src, dim_t channel, const Add &add) {
     memory_desc one = p.src;
     one.dims[1] = 1;
     const dim_t count = element_count(one);
@@ -24,12 +24,12 @@ float mean_of(const batch_normalization_problem &p, const float *src, dim_t chan
         coordinates at = coordinates_of(i, one);
         at[1] = channel;
         float &lane = lanes[static_cast<std::size_t>(i % lane_count)];
-        lane = add(lane, src[plain_offset(p.src, at)]);
+        lane = add(lane, load_f32(src, p.src.data_type, plain_offset(p.src, at)));
     }
     return reduce_lanes(lanes, [](float a, float b) { return a + b; }) / static_cast<float>(count);
 }
 
-void compute_stats(const batch_normalization_problem &p, const float *src, float *means, float *variances) {
+void compute_stats(const batch_normalization_problem &p, const void *src, float *means, float *variances) {
     for (dim_t c = 0; c < p.src.dims[1]; c++) {
         const float mean = mean_of(p, src, c, [](float lane, float x) { return lane + x; });
         means[c] = mean;
@@ -50,7 +50,7 @@ void run(const batch_normalization_problem &p, const arguments &args) {
             mean = own.data();
             variance = mean + p.src.dims[1];
         }
-        compute_stats(p, static_cast<const float *>(src), mean, variance);
+        compute_stats(p, src, mean, variance);
     }
 
     parallel_for(element_count(p.dst), 1024, [&](dim_t begin, dim_t end) {
@@ -59,7 +59,7 @@ void run(const batch_normalization_problem &p, const arguments &args) {
             const dim_t c = at[1];
             const folded_normalization f =
                 fold_normalization(mean[c], variance[c], p.epsilon, operands.scale(c), operands.shift(c));
-            const float x = load_f32(src, data_type::f32, plain_offset(p.src, at));
+            const float x = load_f32(src, p.src.data_type, plain_offset(p.src, at));
             const float y = std::fma(x, f.factor, f.term);
             out.finish(p.has_relu ? eltwise(algorithm::eltwise_relu, 0.f, 0.f, y) : y, at);
         }

@@ -27,7 +27,7 @@ void run(const layer_normalization_problem &p, const arguments &args) {
     const dim_t channels = p.src.dims[last];
     const bound_epilogue out(p.out_stage, args);
     const bound_operands operands(p.operands, channels, args);
-    const auto *src = args.get<const float>(OCTET_ARG_SRC);
+    const auto *src = args.get<const void>(OCTET_ARG_SRC);
     auto *means = args.get<float>(OCTET_ARG_MEAN), *variances = args.get<float>(OCTET_ARG_VARIANCE);
     memory_desc rows = p.src;
     rows.dims[last] = 1;
@@ -35,24 +35,22 @@ void run(const layer_normalization_problem &p, const arguments &args) {
     parallel_for(channels == 0 ? 0 : element_count(rows), 1, [&](dim_t begin, dim_t end) {
         for (dim_t row = begin; row < end; row++) {
             coordinates at = coordinates_of(row, rows);
-            const float *x = src + plain_offset(p.src, at);
-            const dim_t stride = p.src.strides[last];
+            const dim_t first = plain_offset(p.src, at), stride = p.src.strides[last];
+            const auto x = [&](dim_t i) { return load_f32(src, p.src.data_type, first + i * stride); };
             if (is_ort(p)) {
-                const auto element = [&](dim_t i) { return x[i * stride]; };
-                const row_moments moments = ort_moments(channels, element);
+                const row_moments moments = ort_moments(channels, x);
                 for (dim_t c = 0; c < channels; c++) {
                     at[static_cast<std::size_t>(last)] = c;
-                    out.finish(ort_normalize(element(c), channels, moments, p.epsilon, operands, c), at);
+                    out.finish(ort_normalize(x(c), channels, moments, p.epsilon, operands, c), at);
                 }
                 continue;
             }
             const bool has_stats = p.stats.ndims != 0 && !p.gives_stats;
             const dim_t stat = p.stats.ndims != 0 ? plain_offset(p.stats, at) : 0;
             const float mean =
-                has_stats ? means[stat]
-                          : mean_of(channels, [&](float lane, dim_t i) { return lane + x[i * stride]; });
+                has_stats ? means[stat] : mean_of(channels, [&](float lane, dim_t i) { return lane + x(i); });
             const float variance = has_stats ? variances[stat] : mean_of(channels, [&](float lane, dim_t i) {
-                const float d = x[i * stride] - mean;
+                const float d = x(i) - mean;
                 return std::fma(d, d, lane);
             });
             if (p.gives_stats) {
@@ -62,7 +60,7 @@ void run(const layer_normalization_problem &p, const arguments &args) {
             const float factor = 1.f / std::sqrt(variance + p.epsilon);
             for (dim_t c = 0; c < channels; c++) {
                 at[static_cast<std::size_t>(last)] = c;
-                out.finish(normalize((x[c * stride] - mean) * factor, operands, c), at);
+                out.finish(normalize((x(c) - mean) * factor, operands, c), at);
             }
         }
     });

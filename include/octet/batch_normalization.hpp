@@ -15,7 +15,8 @@ inline namespace v0 {
 ///
 /// Shapes   src and dst {N, C, …}, 2 to 5 dimensions; mean, variance, scale and shift {C}, dense; with
 ///          use_scale_shift {2, C}.
-/// Types    f32. Flags    without use_global_stats: a channel's statistics as layer normalization's of a row,
+/// Types    f32, bf16, f16.
+/// Flags    without use_global_stats: a channel's statistics as layer normalization's of a row,
 /// results of training. Attributes  post-ops.
 struct OCTET_API batch_normalization_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.

@@ -24,7 +24,7 @@ inline namespace v0 {
 ///              and for add and sub `set_input_multiplier` of both sources; a negative one is applied as it
 ///              is), or scales of SRC_0, SRC_1 and DST, from which TFLite Micro's multipliers are derived.
 ///              Other rules: scales of SRC_0, SRC_1 and DST. Scales and zero points are per tensor.
-/// Types        s8, u8 (also s32, f32 with the f32 rules).
+/// Types        s8, u8 (also s32, f32, bf16, f16 with the f32 rules).
 struct OCTET_API binary : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

@@ -25,7 +25,7 @@ inline namespace v0 {
 /// point -128 (s8) or 0 (u8); tanh: 1/128 and 0 (s8) or 128 (u8); the input's factor s_src * 2^27 is derived,
 /// or given by `set_input_multiplier(SRC)`.
 ///
-/// Types    f32, s32, s8, u8; scales and zero points are per tensor, scales given at creation.
+/// Types    f32, bf16, f16, s32, s8, u8; scales and zero points are per tensor, scales given at creation.
 struct OCTET_API eltwise_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

@@ -23,7 +23,7 @@ inline namespace v0 {
 /// Shapes   src and dst {…, C}, 2 to 6 dimensions; scale and shift {C}, dense, or {2, C} with
 /// use_scale_shift; with
 ///          use_global_stats mean and variance are arguments, with the dimensions of src but the last.
-/// Types    f32.
+/// Types    f32, bf16, f16.
 /// Attributes  post-ops; rules f32 and ort_f32.
 /// Results  forward_training without use_global_stats: also mean and variance, as above.
 struct OCTET_API layer_normalization_forward : public primitive {

@@ -23,7 +23,7 @@ inline namespace v0 {
 ///
 /// A clip post-op holds the range of a fused activation. f32 tensors have rule f32 and no scales; the result
 /// is max(largest so far, x) from -infinity, or Σ src / n, in window order.
-/// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}; types u8, s8 or f32, equal on both sides.
+/// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}; types u8, s8, f32, bf16 or f16, equal on both sides.
 /// Units    strides and paddings in elements; dilation counts the skipped elements between taps.
 /// Errors   invalid_arguments: shapes disagree, or a window lies wholly in the padding.
 struct OCTET_API pooling_forward : public primitive {

@@ -12,7 +12,7 @@ inline namespace v0 {
 ///   M from `set_requantization` and M_alpha from `set_input_multiplier(OCTET_ARG_WEIGHTS)`, or scales of
 ///   SRC, WEIGHTS and DST, from which TFLite Micro's multipliers are derived.
 ///
-/// Types   f32, s32, s8, u8 of each tensor; tflite rules: s8, u8. Scales and zero points are per tensor.
+/// Types   f32, bf16, f16, s32, s8, u8 of each tensor; tflite rules: s8, u8. Scales and zero points are per tensor.
 struct OCTET_API prelu_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

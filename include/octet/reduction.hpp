@@ -16,7 +16,7 @@ inline namespace v0 {
 /// are binary_max(accumulator, x) and start from the infinities; with NaN they give x.
 ///
 /// Shapes   dst has src's rank, each dimension equal or 1.
-/// Types    f32, s32, s8, u8 on both sides; integers are stored rounded to nearest even and saturated.
+/// Types    f32, bf16, f16, s32, s8, u8 on both sides; rounded to nearest even, integers saturated.
 /// Layouts  any plain layout; `any` is row-major.
 /// Attributes  post-ops.
 /// Errors   p below 1 for norms.

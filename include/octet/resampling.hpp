@@ -18,7 +18,7 @@ inline namespace v0 {
 /// - caffe_double_round: SNPS-Caffe. Nearest as f32; linear, 2D, rows and then columns, ties away from 0.
 /// Codes are taken as they are: src and dst have one scale and zero point. Post-ops work on codes.
 ///
-/// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}. Types f32, s32, s8, u8; other rules than f32: s8, u8.
+/// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}. Types f32, bf16, f16, s32, s8, u8; other rules than f32: s8, u8.
 struct OCTET_API resampling_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

@@ -8,9 +8,9 @@ inline namespace v0 {
 /// Softmax along one axis.
 ///
 /// - f32 (default), f32_v3: e_i / Σ e with e_i = exp(src_i - max), or src_i - max - ln(Σ e) with
-///   `softmax_log`; f32, s32, s8 or u8 on both sides; output scales, scales, dst zero points and post-ops as
-///   a reorder has them. Sums run over 16 lanes in order and then over the lanes pairwise, so that every
-///   instruction set gives the same bytes.
+///   `softmax_log`; f32, bf16, f16, s32, s8 or u8 on both sides; output scales, scales, dst zero points and
+///   post-ops as a reorder has them. Sums run over 16 lanes in order and then over the lanes pairwise, so that
+///   every instruction set gives the same bytes. With `softmax_log` a dst of 16 bits is rounded as logsoftmax's.
 /// - tflite_2step, tflite_single_rounding: TFLite's fixed-point softmax of s8 or u8 to s8 (scale 1/256, zero
 ///   point -128), u8 (1/256, 0) or s16 (1/65536, -32768). `set_input_multiplier(OCTET_ARG_SRC, …)` is
 ///   beta * scale * 2^26 in fixed point. No other attributes.

@@ -13,7 +13,7 @@ inline namespace v0 {
 ///   2^21 and rounded to integers m_i; acc = Σ m_i * (src_i - zp_i); dst = rha(acc / 2^shift) + dst_zp.
 ///
 /// Sources are the execution arguments OCTET_ARG_MULTIPLE_SRC + i; zero points of source i are attributes of
-/// the same index. Types f32, s32, s8, u8; caffe_double_round: s8, u8.
+/// the same index. Types f32, bf16, f16, s32, s8, u8; caffe_double_round: s8, u8.
 struct OCTET_API sum : public primitive {
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {

@@ -29,7 +29,8 @@ primitive_desc_ptr make(const batch_normalization_forward::desc &d, const reques
         require_tensor(operation, "src", p.src, 2, 5);
         resolve_elementwise(operation, p.src, p.dst);
         for (const memory_desc *md : {&p.src, &p.dst})
-            require_type(operation, md == &p.src ? "src" : "dst", *md, {data_type::f32});
+            require_type(operation, md == &p.src ? "src" : "dst", *md,
+                         {data_type::f32, data_type::bf16, data_type::f16});
         p.computes_stats = !has(d.flags, flags::use_global_stats);
         p.gives_stats = p.computes_stats && d.prop == prop_kind::forward_training;
         p.epsilon = d.epsilon;

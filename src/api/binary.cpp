@@ -35,7 +35,7 @@ binary_problem shapes_of(const binary::desc &d) {
     require_tensor(operation, "dst", p.dst, p.src0.ndims, p.src0.ndims);
     for (memory_desc *md : {&p.src0, &p.src1, &p.dst}) {
         const char *name = md == &p.src0 ? "src0" : md == &p.src1 ? "src1" : "dst";
-        require_type(operation, name, *md, {data_type::s8, data_type::u8, data_type::s32, data_type::f32});
+        require_numbers(operation, name, *md);
         if (md->format_kind == format_kind::any) {
             const memory_desc shape = *md; // without a hint of its own a tensor takes src0's layout
             *md = p.src0.format_kind == format_kind::plain && same_dims(shape, p.src0) ? p.src0 : shape;

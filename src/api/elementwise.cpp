@@ -36,8 +36,8 @@ void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &d
     require_tensor(operation, "dst", dst, 1, max_ndims);
     if (!same_dims(src, dst))
         throw_invalid(operation, ": src has dims ", dims_text(src), ", dst ", dims_text(dst));
-    require_type(operation, "src", src, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
-    require_type(operation, "dst", dst, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    require_numbers(operation, "src", src);
+    require_numbers(operation, "dst", dst);
     resolve_common_layout(operation, src, dst);
 }
 

@@ -86,6 +86,12 @@ void require_type(const char *operation, const char *name, const memory_desc &md
                         ", implemented: ", list);
 }
 
+void require_numbers(const char *operation, const char *name, const memory_desc &md) {
+    require_type(
+        operation, name, md,
+        {data_type::f32, data_type::bf16, data_type::f16, data_type::s32, data_type::s8, data_type::u8});
+}
+
 void require_plain(const char *operation, const char *name, const memory_desc &md) {
     if (md.format_kind == format_kind::packed)
         throw_invalid(operation, ": ", name, " has layout ", layout_name(md),

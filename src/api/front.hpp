@@ -49,6 +49,8 @@ void require_tensor(const char *operation, const char *name, const memory_desc &
 /// Throws `unimplemented` unless the tensor's type is one of `allowed`.
 void require_type(const char *operation, const char *name, const memory_desc &md,
                   std::initializer_list<data_type> allowed);
+/// The same for numbers that are computed with as f32 or s32: f32, bf16, f16, s32, s8, u8.
+void require_numbers(const char *operation, const char *name, const memory_desc &md);
 /// Throws `invalid_arguments` for a packed layout.
 void require_plain(const char *operation, const char *name, const memory_desc &md);
 /// Throws `invalid_arguments` for a destination in which two elements share an address.

@@ -52,7 +52,8 @@ primitive_desc_ptr make(const layer_normalization_forward::desc &d, const reques
             set_row_major(p.src); // the last dimension is what rows run along
         resolve_elementwise(operation, p.src, p.dst);
         for (const memory_desc *md : {&p.src, &p.dst})
-            require_type(operation, md == &p.src ? "src" : "dst", *md, {data_type::f32});
+            require_type(operation, md == &p.src ? "src" : "dst", *md,
+                         {data_type::f32, data_type::bf16, data_type::f16});
         const bool has_stats = has(d.flags, flags::use_global_stats);
         p.gives_stats = d.prop == prop_kind::forward_training && !has_stats;
         p.epsilon = d.epsilon;
@@ -71,6 +72,10 @@ primitive_desc_ptr make(const layer_normalization_forward::desc &d, const reques
                                 : p.gives_stats ? ": forward_training"
                                                 : ": post-ops",
                                 " with rule ort_f32");
+        for (const memory_desc *md : {&p.src, &p.dst})
+            if (is_ort(p))
+                require_type("layer_normalization with rule ort_f32", md == &p.src ? "src" : "dst", *md,
+                             {data_type::f32});
         return make_primitive_desc(r, tensors, parameter_text(d, normalization_parameters), p);
     });
 }

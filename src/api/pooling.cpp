@@ -12,6 +12,7 @@
 #include "api/convolution_shapes.hpp"
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/element.hpp"
 #include "common/pooling_problem.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -75,7 +76,8 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
     p.alg = d.alg;
     require_tensor(operation, "src", p.src, 3, 5);
     require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
-    require_type(operation, "src", p.src, {data_type::u8, data_type::s8, data_type::f32});
+    require_type(operation, "src", p.src,
+                 {data_type::u8, data_type::s8, data_type::f32, data_type::bf16, data_type::f16});
     require_type(operation, "dst", p.dst, {p.src.data_type});
     for (memory_desc *md : {&p.src, &p.dst}) {
         resolve_activation_layout(*md);
@@ -155,17 +157,18 @@ pooling_form average_form(const pooling_problem &p, const primitive_attr &attr) 
                   " needs multipliers, pass them to set_requantization");
 }
 
-/// f32 has one meaning: no scales, no zero points, no multipliers.
+/// Real numbers have one meaning: no scales, no zero points, no multipliers.
 void require_plain_floats(const pooling_problem &p, const primitive_attr &attr) {
     const bool is_plain = is_plain_f32(p.out_stage.rule) && !attr.output_scales().is_set() &&
                           attr.scales().empty() && attr.zero_points().empty() &&
                           attr.input_multipliers().empty();
     if (!is_plain)
-        throw_invalid(operation, ": src is f32, allowed with it: rule f32 without scales and zero points");
+        throw_invalid(operation, ": src is ", to_string(p.src.data_type),
+                      ", allowed with it: rule f32 without scales and zero points");
 }
 
 void lower_rule(pooling_problem &p, const primitive_attr &attr) {
-    if (p.src.data_type == data_type::f32)
+    if (!is_integer(p.src.data_type))
         require_plain_floats(p, attr);
     if (p.alg == algorithm::pooling_max) {
         if (attr.multipliers().is_set() || attr.real_scales().is_set() || attr.output_scales().is_set() ||

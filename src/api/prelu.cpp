@@ -24,8 +24,7 @@ prelu_problem shapes_of(const prelu_forward::desc &d) {
     p.dst = d.dst.data;
     resolve_elementwise(operation, p.src, p.dst);
     require_tensor(operation, "weights", p.weights, p.src.ndims, p.src.ndims);
-    require_type(operation, "weights", p.weights,
-                 {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    require_numbers(operation, "weights", p.weights);
     resolve_activation_layout(p.weights);
     require_plain(operation, "weights", p.weights);
     for (int i = 0; i < p.src.ndims; i++)

@@ -26,7 +26,7 @@ reduction_problem shapes_of(const reduction::desc &d) {
                           " or 1 in any dimension");
     for (memory_desc *md : {&p.src, &p.dst}) {
         const char *name = md == &p.src ? "src" : "dst";
-        require_type(operation, name, *md, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        require_numbers(operation, name, *md);
         if (md->format_kind == format_kind::any)
             set_row_major(*md);
         require_plain(operation, name, *md);

@@ -49,8 +49,7 @@ resampling_problem shapes_of(const resampling_forward::desc &d) {
     require_tensor(operation, "src", p.src, 3, 5);
     require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
     for (memory_desc *md : {&p.src, &p.dst}) {
-        require_type(operation, md == &p.src ? "src" : "dst", *md,
-                     {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        require_numbers(operation, md == &p.src ? "src" : "dst", *md);
         resolve_activation_layout(*md);
         require_plain(operation, md == &p.src ? "src" : "dst", *md);
     }

@@ -128,8 +128,7 @@ void lower_ort_of_reals(softmax_problem &p, const primitive_attr &attr) {
 /// Codes are numbers; a scale of SRC multiplies the result in f32_v3, as in oneDNN 3.x.
 void lower_f32(softmax_problem &p, const primitive_attr &attr, const attribute_support &support) {
     for (const memory_desc *md : {&p.src, &p.dst})
-        require_type(operation, md == &p.src ? "src" : "dst", *md,
-                     {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        require_numbers(operation, md == &p.src ? "src" : "dst", *md);
     if (attr.zero_points().count(OCTET_ARG_SRC))
         throw_invalid(operation, ": src zero points, which softmax does not depend on");
     p.out_stage = lower_epilogue(support, attr, p.dst, {});

@@ -94,6 +94,75 @@ TEST(Compositions, EqualReference) {
         expect_reference(problem, random_arguments(r, primitive_desc_from_string(problem, eng())));
 }
 
+memory converted(const memory &m, data_type type) {
+    memory::desc md = m.get_desc();
+    md.data.data_type = type;
+    memory result(md, eng());
+    reorder(m, result).execute(stream(eng()), m, result);
+    return result;
+}
+
+std::string with_type(std::string problem, const std::string &type) {
+    for (std::size_t at; (at = problem.find('$')) != std::string::npos;)
+        problem.replace(at, 1, type);
+    return problem;
+}
+
+/// The problem with f32 in the place of $, between reorders.
+bytes run_as_f32(const std::string &problem, const std::unordered_map<int, memory> &args, data_type type) {
+    std::unordered_map<int, memory> reals;
+    for (const auto &[arg, m] : args)
+        reals[arg] =
+            converted(m, m.get_desc().data_type() == type ? data_type::f32 : m.get_desc().data_type());
+    const primitive_desc pd = primitive_desc_from_string(with_type(problem, "f32"), eng());
+    primitive(pd).execute(stream(eng()), reals);
+    const memory dst = converted(reals.at(OCTET_ARG_DST), args.at(OCTET_ARG_DST).get_desc().data_type());
+    const auto *result = static_cast<const std::uint8_t *>(dst.get_data_handle());
+    return bytes(result, result + dst.get_desc().get_size());
+}
+
+/// bf16 and f16 are types of storage: all is computed in f32, and a result is rounded once.
+TEST(Compositions, SmallFloatsAreComputedAsF32) {
+    const std::string pooling = "pooling src:$:2x19x6x5:nhwc dst:$:2x19x3x2:nhwc strides:2x2 kernel:2x2 ";
+    const std::string problems[] = {
+        "eltwise src:$:5x67:ab dst:$:5x67:ab algorithm:eltwise_tanh post_op:sum:0.5:0:undef",
+        "eltwise src:s8:5x67:ab dst:$:5x67:ab algorithm:eltwise_logistic",
+        "binary src:$:5x67:ab src1:$:1x67:ab dst:$:5x67:ab algorithm:binary_div",
+        "binary src:$:3x5x67:abc src1:$:3x5x67:cba dst:u8:3x5x67:abc algorithm:binary_mul",
+        "prelu src:$:5x67:ab weights:$:1x67:ab dst:$:5x67:ab",
+        "sum src0:$:5x67:ab src1:f32:5x67:ab dst:$:5x67:ab factors:0.5/2",
+        "softmax src:$:5x67:ab dst:$:5x67:ab axis:1",
+        "softmax src:$:5x67:ab dst:f32:5x67:ab algorithm:softmax_log axis:1",
+        "softmax src:$:5x67x3:abc dst:$:5x67x3:cba axis:1",
+        "logsoftmax src:$:5x67:ab dst:f32:5x67:ab axis:1",
+        "logsoftmax src:$:5x67:ba dst:s8:5x67:ab axis:1",
+        pooling + "algorithm:pooling_avg_exclude_padding",
+        pooling + "algorithm:pooling_max post_op:binary_add:f32:1x19x1x1:nhwc",
+        "resampling src:$:2x19x6x5:nhwc dst:$:2x19x9x8:nhwc algorithm:resampling_linear",
+        "resampling src:$:2x19x6x5:nchw dst:$:2x19x12x10:nchw algorithm:resampling_nearest",
+        "reduction src:$:5x67:ab dst:$:5x1:ab algorithm:reduction_sum",
+        "reduction src:$:5x67:ab dst:s8:1x67:ab algorithm:reduction_mean post_op:sum:2:0:undef",
+        "layer_normalization src:$:5x67:ab dst:$:5x67:ab epsilon:0.01",
+        "batch_normalization src:$:5x67x3x2:nhwc dst:$:5x67x3x2:nhwc epsilon:0.01",
+        "lrn src:$:2x19x6x5:nhwc dst:$:2x19x6x5:nhwc algorithm:lrn_across_channels"};
+    random_source r(17);
+    for (const data_type type : {data_type::bf16, data_type::f16})
+        for (const std::string &problem : problems) {
+            const std::string given = with_type(problem, to_string(type));
+            const auto args = random_arguments(r, primitive_desc_from_string(given, eng()));
+            const bytes expected = run_as_f32(problem, args, type);
+            std::string implementation;
+            for (const cpu_isa level : get_available_cpu_isas()) {
+                set_max_cpu_isa(level);
+                EXPECT_EQ(difference(expected, run(given, args, implementation)), "")
+                    << given << ": " << implementation;
+                const bool has_code = given.rfind("pooling", 0) != 0 && level != cpu_isa::ref;
+                EXPECT_EQ(implementation != "ref", has_code) << given;
+            }
+            set_max_cpu_isa(cpu_isa::all);
+        }
+}
+
 /// Zero points that come with the execution may be no codes.
 TEST(Compositions, AnySourceZeroPointsPerChannel) {
     random_source r(16);
