@@ -137,6 +137,12 @@ def need_rank(x: Array, who: str, lowest: int, highest: int) -> None:
         raise ValueError(f"{who} has {x.ndim} dimensions, allowed: {allowed}")
 
 
+def need_shape(x: Array, who: str, shape: Tuple[int, ...]) -> None:
+    """Raises ValueError unless `who`, an argument, has this shape."""
+    if x.shape != shape:
+        raise ValueError(f"{who} has shape {x.shape}, allowed: {shape}")
+
+
 def axis_of(axis: int, rank: int) -> int:
     """A dimension counted from either end, from 0 on."""
     axis = integer("axis", axis)
@@ -200,8 +206,7 @@ def floats(values: Any, who: str, shape: Tuple[int, ...]) -> Optional[Array]:
     if values is None:
         return None
     given = _octet.as_floats(values, who)
-    if given.shape != shape:
-        raise ValueError(f"{who} has shape {given.shape}, allowed: {shape}")
+    need_shape(given, who, shape)
     return given
 
 

@@ -267,6 +267,22 @@ void set_sources(primitive_attr &attr, reader &keywords, std::size_t count) {
     }
 }
 
+/// Of recurrent networks: the factor and the shift of codes, and the factors of weights, one or one each.
+void set_recurrent(primitive_attr &attr, reader &keywords) {
+    if (const auto data = keywords.take("data_qparams")) {
+        const auto [scale, shift] = py::cast<std::pair<float, float>>(*data);
+        attr.set_rnn_data_qparams(scale, shift);
+    }
+    if (const auto scale = keywords.take("weights_scale")) {
+        const auto values = numbers<float>(*scale, "weights_scale");
+        attr.set_rnn_weights_qparams(mask_of(values.size(), 0b11000), values);
+    }
+    if (const auto scale = keywords.take("projection_scale")) {
+        const auto values = numbers<float>(*scale, "projection_scale");
+        attr.set_rnn_weights_projection_qparams(mask_of(values.size(), 0b1000), values);
+    }
+}
+
 /// A post-op as a tuple: its name, then its numbers.
 class chain {
 public:
@@ -387,6 +403,7 @@ attributes attributes_of(const py::dict &given, const channel_masks &masks, std:
     set_sides(result.attr, keywords, masks);
     if (sources > 0)
         set_sources(result.attr, keywords, sources);
+    set_recurrent(result.attr, keywords);
     if (const auto stages = keywords.take("post_ops")) {
         chain c(result);
         if (py::isinstance<py::str>(*stages))

@@ -42,6 +42,8 @@ int argument_of(std::string_view name) {
         {"r", OCTET_ARG_WEIGHTS_ITER},
         {"h", OCTET_ARG_SRC_ITER},
         {"c", OCTET_ARG_SRC_ITER_C},
+        {"peephole", OCTET_ARG_WEIGHTS_PEEPHOLE},
+        {"projection", OCTET_ARG_WEIGHTS_PROJECTION},
         {"h_last", OCTET_ARG_DST_ITER},
         {"c_last", OCTET_ARG_DST_ITER_C}}; // which run writes to
     for (const auto &[known, arg] : arguments)

@@ -631,5 +631,86 @@ class DynamicProducts(unittest.TestCase):
             self.assertIn(text, str(raised.exception))
 
 
+class Recurrent(unittest.TestCase):
+    """octet.rnn against the formulas of octet/rnn.hpp."""
+
+    def tensors(self, seed, states=7, layers=1):
+        random = np.random.default_rng(seed)
+        code = lambda *shape: random.integers(-128, 128, shape).astype(np.int8)
+        return (random, random.integers(0, 256, (5, 3, states if layers > 1 else 6)).astype(np.uint8),
+                lambda gates, outputs=7: code(layers, 1, states if layers > 1 else 6, gates, 7),
+                lambda gates, outputs=7: code(layers, 1, outputs, gates, 7))
+
+    def test_codes_of_vanilla_networks(self):
+        random, x, make_w, make_r = self.tensors(0)
+        w, r, bias = make_w(1), make_r(1), random.normal(size=(1, 1, 1, 7)).astype(f32)
+        scale, shift, factors = f32(90), f32(20), random.uniform(2000, 4000, (1, 7)).astype(f32)
+        y, h_last = octet.rnn(x, w, r, bias, cell="vanilla_rnn", activation="relu", data_scale=90, data_shift=20,
+                              weights_scale=factors)
+        wm, rm = w[0, 0, :, 0].astype(int), r[0, 0, :, 0].astype(int)
+        divisor = factors[0] * scale
+        b = bias[0, 0, 0] - (rm.sum(0).astype(f32) + wm.sum(0).astype(f32)) * shift / divisor
+        h = np.full((3, 7), 20)  # the code of 0
+        for step, expected in zip(x, y):
+            h = np.clip(np.rint(np.maximum((step @ wm + h @ rm).astype(f32) / divisor + b, 0) * scale + shift), 0, 255)
+            h = h.astype(int)
+            np.testing.assert_array_equal(expected, h)
+        np.testing.assert_array_equal(h_last[0, 0], y[-1])
+        self.assertEqual((y.dtype, h_last.dtype), (np.uint8, np.uint8))
+
+    def test_codes_of_lstm_with_peephole_and_projection(self):
+        random, x, make_w, make_r = self.tensors(1)
+        w, r, projection = make_w(4), make_r(4, 4), random.integers(-128, 128, (1, 1, 7, 4)).astype(np.int8)
+        peephole, c = random.normal(size=(1, 1, 3, 7)).astype(f32), random.normal(size=(1, 1, 3, 7)).astype(f32)
+        h = random.integers(0, 256, (1, 1, 3, 4)).astype(np.uint8)
+        words = dict(projection=projection, peephole=peephole, h=h, c=c, data_scale=100, data_shift=50,
+                     weights_scale=3000., projection_scale=random.uniform(500, 900, 4).astype(f32))
+        y, h_last, c_last = octet.rnn(x, w, r, **words)
+        scale, shift, divisor, p = f32(100), f32(50), f32(3000) * f32(100), peephole[0, 0]
+        sigmoid, tanh = lambda g: octet.eltwise(g, "logistic"), lambda g: octet.eltwise(g, "tanh")
+        code = lambda v: np.clip(np.rint(v * scale + shift), 0, 255).astype(int)
+        wm, rm, pm = (a[0, 0].astype(int) for a in (w, r, projection))
+        b = -((rm.sum(0).astype(f32) + wm.sum(0).astype(f32)) * shift / divisor)
+        h, c = h[0, 0].astype(int), c[0, 0]
+        for step, expected in zip(x, y):
+            sums = np.einsum("ni,igk->gnk", step.astype(int), wm) + np.einsum("ni,igk->gnk", h, rm)
+            i, f, candidate, o = sums.astype(f32) / divisor + b[:, None]
+            i, f = sigmoid(fma(p[0], c, i)), sigmoid(fma(p[1], c, f))
+            c = fma(i, tanh(candidate), c * f)
+            h = code(tanh(c) * sigmoid(fma(p[2], c, o)))
+            sums, factor = (h @ pm).astype(f32), words["projection_scale"] * scale
+            h = code((sums - pm.sum(0).astype(f32) * shift) / factor)
+            np.testing.assert_array_equal(expected, h)
+        np.testing.assert_array_equal(h_last[0, 0], h)
+        np.testing.assert_array_equal(c_last[0, 0], c)
+
+    def test_float_states_of_codes(self):
+        _, x, make_w, make_r = self.tensors(2, layers=2)
+        w, r = make_w(3), make_r(3)
+        words = dict(cell="vanilla_gru", data_scale=100, data_shift=50, weights_scale=3000.)
+        codes = octet.rnn(x, w, r, **words)
+        given = octet.rnn(x, w, r, h=np.zeros((2, 1, 3, 7), f32), dtype="float32", **words)
+        for code, value in zip(codes, given):
+            np.testing.assert_array_equal((code.astype(f32) - 50) / f32(100), value)
+
+    def test_what_is_wrong_is_told(self):
+        x, w, r = np.ones((2, 1, 3), np.uint8), np.ones((1, 1, 3, 4, 2), np.int8), np.ones((1, 1, 2, 4, 2), np.int8)
+        for error, given, words, text in [
+                (octet.UnsupportedError, (x, w.astype(f32), r), {}, "w has type float32, implemented: int8"),
+                (octet.UnsupportedError, (x.astype(np.int8), w, r), dict(data_shift=3),
+                 "data_shift is 3 with x of type int8, implemented: 0"),
+                (ValueError, (x, w, r), dict(data_scale=0), "data_scale is 0, allowed: positive and finite"),
+                (ValueError, (x, w, r), dict(weights_scale=-1.), "weights_scale: scale 0 is -1, allowed: positive"),
+                (ValueError, (x, w, r), dict(weights_scale=np.ones(8)),
+                 "weights_scale has shape (8,), allowed: (4, 2)"),
+                (ValueError, (x, w, r), dict(projection_scale=2.), "projection_scale without projection"),
+                (ValueError, (x, w, r), dict(h=np.zeros((1, 1, 2, 2))), "h has shape (1, 1, 2, 2), allowed: (1, 1, 1, 2)"),
+                (ValueError, (x.astype(f32), w, r), dict(weights_scale=2.), "x of type float32"),
+                (TypeError, (x, w, r), dict(data_scale="1"), "data_scale is '1', allowed: a number")]:
+            with self.subTest(text=text), self.assertRaises(error) as raised:
+                octet.rnn(*given, **words)
+            self.assertIn(text, str(raised.exception))
+
+
 if __name__ == "__main__":
     unittest.main()
