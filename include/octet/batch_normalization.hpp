@@ -25,10 +25,8 @@ struct OCTET_API batch_normalization_forward : public primitive {
         ///@{
         explicit desc(const normalization_desc &common) : normalization_desc(common) {}
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, float epsilon,
-             normalization_flags flags)
-            : normalization_desc{prop, src, dst, epsilon, flags} {}
-        desc(prop_kind prop, const memory::desc &data, float epsilon, normalization_flags flags)
-            : desc(prop, data, data, epsilon, flags) {}
+             normalization_flags flags);
+        desc(prop_kind prop, const memory::desc &data, float epsilon, normalization_flags flags);
         ///@}
 
         /// Checks it and chooses an implementation: what a primitive_desc is made of.

@@ -30,8 +30,7 @@ struct OCTET_API binary : public primitive {
     struct OCTET_API desc {
         /// `alg`: binary_*.
         ///@{
-        desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst)
-            : alg(alg), src0(src0), src1(src1), dst(dst) {}
+        desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst);
         ///@}
 
         /// The constructor's arguments.

@@ -32,10 +32,9 @@ struct OCTET_API eltwise_forward : public primitive {
         /// `alg`: eltwise_*; `alpha` and `beta` are its parameters (doc/eltwise.md), 0 where it has none.
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, float alpha,
-             float beta = 0.f)
-            : prop(prop), alg(alg), src(src), dst(dst), alpha(alpha), beta(beta) {}
-        desc(prop_kind prop, algorithm alg, const memory::desc &data, float alpha = 0.f, float beta = 0.f)
-            : desc(prop, alg, data, data, alpha, beta) {} ///< oneDNN 2.x
+             float beta = 0.f);
+        desc(prop_kind prop, algorithm alg, const memory::desc &data, float alpha = 0.f,
+             float beta = 0.f); ///< oneDNN 2.x
         ///@}
 
         /// The constructor's arguments.

@@ -17,10 +17,8 @@ struct OCTET_API inner_product_forward : public primitive {
         /// The second form has no bias.
         ///@{
         desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-             const memory::desc &dst)
-            : prop(prop), src(src), weights(weights), bias(bias), dst(dst) {}
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
-            : desc(prop, src, weights, memory::desc(), dst) {}
+             const memory::desc &dst);
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
         ///@}
 
         /// The constructor's arguments; absent tensors are zero descriptors.

@@ -33,13 +33,10 @@ struct OCTET_API layer_normalization_forward : public primitive {
         ///@{
         explicit desc(const normalization_desc &common) : normalization_desc(common) {}
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, const memory::desc &stats,
-             float epsilon, normalization_flags flags)
-            : normalization_desc{prop, src, dst, epsilon, flags}, stats(stats) {}
+             float epsilon, normalization_flags flags);
         desc(prop_kind prop, const memory::desc &data, const memory::desc &stats, float epsilon,
-             normalization_flags flags)
-            : desc(prop, data, data, stats, epsilon, flags) {}
-        desc(prop_kind prop, const memory::desc &data, float epsilon, normalization_flags flags)
-            : desc(prop, data, data, memory::desc(), epsilon, flags) {}
+             normalization_flags flags);
+        desc(prop_kind prop, const memory::desc &data, float epsilon, normalization_flags flags);
         ///@}
 
         memory::desc stats; ///< layout of mean and variance, or a zero descriptor

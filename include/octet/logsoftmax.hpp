@@ -23,10 +23,8 @@ struct OCTET_API logsoftmax_forward : public primitive {
     struct OCTET_API desc {
         /// `axis`: the dimension that is normalized, from 0. One descriptor is that of both sides.
         ///@{
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
-            : prop(prop), src(src), dst(dst), axis(axis) {}
-        desc(prop_kind prop, const memory::desc &data, int axis)
-            : desc(prop, data, data, axis) {} ///< oneDNN 2.x
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis);
+        desc(prop_kind prop, const memory::desc &data, int axis); ///< oneDNN 2.x
         ///@}
 
         /// The constructor's arguments.

@@ -25,12 +25,9 @@ struct OCTET_API lrn_forward : public primitive {
         /// Arguments as in oneDNN. One descriptor, as in 2.x, is that of both sides.
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
-             memory::dim local_size, float alpha, float beta, float k)
-            : prop(prop), alg(alg), src(src), dst(dst), local_size(local_size), alpha(alpha), beta(beta),
-              k(k) {}
+             memory::dim local_size, float alpha, float beta, float k);
         desc(prop_kind prop, algorithm alg, const memory::desc &data, memory::dim local_size, float alpha,
-             float beta, float k = 1.f)
-            : desc(prop, alg, data, data, local_size, alpha, beta, k) {}
+             float beta, float k = 1.f);
         ///@}
 
         /// The constructor's arguments.

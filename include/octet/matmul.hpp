@@ -33,10 +33,8 @@ struct OCTET_API matmul : public primitive {
         /// The second form has no bias.
         ///@{
         desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-             const memory::desc &dst)
-            : src(src), weights(weights), bias(bias), dst(dst) {}
-        desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
-            : desc(src, weights, memory::desc(), dst) {}
+             const memory::desc &dst);
+        desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
         ///@}
 
         /// The constructor's arguments; absent tensors are zero descriptors.

@@ -34,15 +34,11 @@ struct OCTET_API pooling_forward : public primitive {
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &padding_l,
-             const memory::dims &padding_r)
-            : desc(prop, alg, src, dst, strides, kernel, memory::dims(strides.size(), 0), padding_l,
-                   padding_r) {}
+             const memory::dims &padding_r);
         /// oneDNN 3.x, and pooling_v2_forward of 2.x.
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &dilation,
-             const memory::dims &padding_l, const memory::dims &padding_r)
-            : prop(prop), alg(alg), src(src), dst(dst), strides(strides), kernel(kernel), dilation(dilation),
-              padding_l(padding_l), padding_r(padding_r) {}
+             const memory::dims &padding_l, const memory::dims &padding_r);
         ///@}
 
         /// The constructor's arguments.

@@ -18,10 +18,8 @@ struct OCTET_API prelu_forward : public primitive {
     struct OCTET_API desc {
         /// Weights have the rank of src, each dimension 1 or that of src.
         ///@{
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
-            : prop(prop), src(src), weights(weights), dst(dst) {}
-        desc(prop_kind prop, const memory::desc &data, const memory::desc &weights)
-            : desc(prop, data, weights, data) {} ///< oneDNN 2.x
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
+        desc(prop_kind prop, const memory::desc &data, const memory::desc &weights); ///< oneDNN 2.x
         ///@}
 
         /// The constructor's arguments.

@@ -24,8 +24,7 @@ struct OCTET_API reduction : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
         /// Only norms read `p` and `epsilon`.
-        desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon)
-            : alg(alg), src(src), dst(dst), p(p), epsilon(epsilon) {}
+        desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon);
 
         /// The constructor's arguments.
         ///@{

@@ -25,13 +25,11 @@ struct OCTET_API resampling_forward : public primitive {
         /// Without `factors` the sizes of src and dst give the ratio.
         ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
-             resampling_coordinates coordinates = resampling_coordinates::half_pixel)
-            : prop(prop), alg(alg), src(src), dst(dst), coordinates(coordinates) {}
+             resampling_coordinates coordinates = resampling_coordinates::half_pixel);
         /// oneDNN: `factors`, one per spatial dimension, say that dst's size is the integer part of factor *
         /// size.
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src,
-             const memory::desc &dst)
-            : prop(prop), alg(alg), src(src), dst(dst), factors(factors) {}
+             const memory::desc &dst);
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src);
         ///@}
 

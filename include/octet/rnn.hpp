@@ -97,24 +97,7 @@ struct OCTET_API vanilla_rnn_forward : public primitive {
         desc(prop_kind prop, algorithm activation, rnn_direction direction, const memory::desc &src_layer,
              const memory::desc &src_iter, const memory::desc &weights_layer,
              const memory::desc &weights_iter, const memory::desc &bias, const memory::desc &dst_layer,
-             const memory::desc &dst_iter, rnn_flags = rnn_flags::undef, float alpha = 0.f, float beta = 0.f)
-            : rnn_desc{prop,
-                       algorithm::vanilla_rnn,
-                       direction,
-                       src_layer,
-                       src_iter,
-                       {},
-                       weights_layer,
-                       weights_iter,
-                       {},
-                       {},
-                       bias,
-                       dst_layer,
-                       dst_iter,
-                       {},
-                       activation,
-                       alpha,
-                       beta} {}
+             const memory::desc &dst_iter, rnn_flags = rnn_flags::undef, float alpha = 0.f, float beta = 0.f);
     };
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     using primitive_desc = rnn_primitive_desc<desc>;
@@ -133,34 +116,16 @@ struct OCTET_API lstm_forward : public primitive {
              const memory::desc &src_iter, const memory::desc &src_iter_c, const memory::desc &weights_layer,
              const memory::desc &weights_iter, const memory::desc &weights_peephole,
              const memory::desc &weights_projection, const memory::desc &bias, const memory::desc &dst_layer,
-             const memory::desc &dst_iter, const memory::desc &dst_iter_c, rnn_flags = rnn_flags::undef)
-            : rnn_desc{prop,
-                       algorithm::vanilla_lstm,
-                       direction,
-                       src_layer,
-                       src_iter,
-                       src_iter_c,
-                       weights_layer,
-                       weights_iter,
-                       weights_peephole,
-                       weights_projection,
-                       bias,
-                       dst_layer,
-                       dst_iter,
-                       dst_iter_c} {}
+             const memory::desc &dst_iter, const memory::desc &dst_iter_c, rnn_flags = rnn_flags::undef);
         desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
              const memory::desc &src_iter, const memory::desc &src_iter_c, const memory::desc &weights_layer,
              const memory::desc &weights_iter, const memory::desc &weights_peephole, const memory::desc &bias,
              const memory::desc &dst_layer, const memory::desc &dst_iter, const memory::desc &dst_iter_c,
-             rnn_flags = rnn_flags::undef)
-            : desc(prop, direction, src_layer, src_iter, src_iter_c, weights_layer, weights_iter,
-                   weights_peephole, memory::desc(), bias, dst_layer, dst_iter, dst_iter_c) {}
+             rnn_flags = rnn_flags::undef);
         desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
              const memory::desc &src_iter, const memory::desc &src_iter_c, const memory::desc &weights_layer,
              const memory::desc &weights_iter, const memory::desc &bias, const memory::desc &dst_layer,
-             const memory::desc &dst_iter, const memory::desc &dst_iter_c, rnn_flags = rnn_flags::undef)
-            : desc(prop, direction, src_layer, src_iter, src_iter_c, weights_layer, weights_iter,
-                   memory::desc(), memory::desc(), bias, dst_layer, dst_iter, dst_iter_c) {}
+             const memory::desc &dst_iter, const memory::desc &dst_iter_c, rnn_flags = rnn_flags::undef);
         ///@}
     };
     /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
@@ -171,14 +136,12 @@ struct OCTET_API lstm_forward : public primitive {
 };
 
 /// The description of either GRU.
-template <algorithm of_gru> struct gru_desc : public rnn_desc {
+template <algorithm of_gru> struct OCTET_API gru_desc : public rnn_desc {
     /// Arguments as in oneDNN 2.x.
     gru_desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
              const memory::desc &src_iter, const memory::desc &weights_layer,
              const memory::desc &weights_iter, const memory::desc &bias, const memory::desc &dst_layer,
-             const memory::desc &dst_iter, rnn_flags = rnn_flags::undef)
-        : rnn_desc{prop,         of_gru, direction, src_layer, src_iter,  {},       weights_layer,
-                   weights_iter, {},     {},        bias,      dst_layer, dst_iter, {}} {}
+             const memory::desc &dst_iter, rnn_flags = rnn_flags::undef);
 };
 
 /// GRU: see rnn_desc.

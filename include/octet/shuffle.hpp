@@ -20,10 +20,8 @@ struct OCTET_API shuffle_forward : public primitive {
     struct OCTET_API desc {
         /// Arguments as in oneDNN. One descriptor, as in 2.x, is that of both sides.
         ///@{
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis, int group_size)
-            : prop(prop), src(src), dst(dst), axis(axis), group_size(group_size) {}
-        desc(prop_kind prop, const memory::desc &data, int axis, int group_size)
-            : desc(prop, data, data, axis, group_size) {}
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis, int group_size);
+        desc(prop_kind prop, const memory::desc &data, int axis, int group_size);
         ///@}
 
         /// The constructor's arguments.

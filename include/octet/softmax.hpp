@@ -27,12 +27,9 @@ struct OCTET_API softmax_forward : public primitive {
     struct OCTET_API desc {
         /// `axis`: the dimension that is normalized, from 0. Without `alg`, softmax_accurate.
         ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis)
-            : prop(prop), alg(alg), src(src), dst(dst), axis(axis) {}
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
-            : desc(prop, algorithm::softmax_accurate, src, dst, axis) {}
-        desc(prop_kind prop, const memory::desc &data, int axis)
-            : desc(prop, data, data, axis) {} ///< oneDNN 2.x
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis);
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis);
+        desc(prop_kind prop, const memory::desc &data, int axis); ///< oneDNN 2.x
         ///@}
 
         /// The constructor's arguments.

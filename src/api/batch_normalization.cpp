@@ -67,6 +67,13 @@ const described_operation &batch_normalization_operation() {
 
 inline namespace v0 {
 
+batch_normalization_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                                        float epsilon, normalization_flags flags)
+    : normalization_desc{prop, src, dst, epsilon, flags} {}
+batch_normalization_forward::desc::desc(prop_kind prop, const memory::desc &data, float epsilon,
+                                        normalization_flags flags)
+    : desc(prop, data, data, epsilon, flags) {}
+
 impl::primitive_desc_ptr check(const batch_normalization_forward::desc &d, const primitive_attr &attr,
                                const engine &e, bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -255,6 +255,9 @@ const described_operation &binary_operation() {
 
 inline namespace v0 {
 
+binary::desc::desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst)
+    : alg(alg), src0(src0), src1(src1), dst(dst) {}
+
 impl::primitive_desc_ptr check(const binary::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -210,6 +210,12 @@ const described_operation &eltwise_operation() {
 
 inline namespace v0 {
 
+eltwise_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            float alpha, float beta)
+    : prop(prop), alg(alg), src(src), dst(dst), alpha(alpha), beta(beta) {}
+eltwise_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &data, float alpha, float beta)
+    : desc(prop, alg, data, data, alpha, beta) {}
+
 impl::primitive_desc_ptr check(const eltwise_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -75,6 +75,13 @@ const described_operation &inner_product_operation() {
 
 inline namespace v0 {
 
+inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                                  const memory::desc &bias, const memory::desc &dst)
+    : prop(prop), src(src), weights(weights), bias(bias), dst(dst) {}
+inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                                  const memory::desc &dst)
+    : desc(prop, src, weights, memory::desc(), dst) {}
+
 impl::primitive_desc_ptr check(const inner_product_forward::desc &d, const primitive_attr &attr,
                                const engine &e, bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

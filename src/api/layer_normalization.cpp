@@ -98,6 +98,16 @@ const described_operation &layer_normalization_operation() {
 
 inline namespace v0 {
 
+layer_normalization_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                                        const memory::desc &stats, float epsilon, normalization_flags flags)
+    : normalization_desc{prop, src, dst, epsilon, flags}, stats(stats) {}
+layer_normalization_forward::desc::desc(prop_kind prop, const memory::desc &data, const memory::desc &stats,
+                                        float epsilon, normalization_flags flags)
+    : desc(prop, data, data, stats, epsilon, flags) {}
+layer_normalization_forward::desc::desc(prop_kind prop, const memory::desc &data, float epsilon,
+                                        normalization_flags flags)
+    : desc(prop, data, data, memory::desc(), epsilon, flags) {}
+
 impl::primitive_desc_ptr check(const layer_normalization_forward::desc &d, const primitive_attr &attr,
                                const engine &e, bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -74,6 +74,11 @@ const described_operation &logsoftmax_operation() {
 
 inline namespace v0 {
 
+logsoftmax_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
+    : prop(prop), src(src), dst(dst), axis(axis) {}
+logsoftmax_forward::desc::desc(prop_kind prop, const memory::desc &data, int axis)
+    : desc(prop, data, data, axis) {}
+
 impl::primitive_desc_ptr check(const logsoftmax_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -109,6 +109,13 @@ const described_operation &lrn_operation() {
 
 inline namespace v0 {
 
+lrn_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                        memory::dim local_size, float alpha, float beta, float k)
+    : prop(prop), alg(alg), src(src), dst(dst), local_size(local_size), alpha(alpha), beta(beta), k(k) {}
+lrn_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &data, memory::dim local_size,
+                        float alpha, float beta, float k)
+    : desc(prop, alg, data, data, local_size, alpha, beta, k) {}
+
 impl::primitive_desc_ptr check(const lrn_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

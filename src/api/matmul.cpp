@@ -79,6 +79,12 @@ const described_operation &matmul_operation() {
 
 inline namespace v0 {
 
+matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
+                   const memory::desc &dst)
+    : src(src), weights(weights), bias(bias), dst(dst) {}
+matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
+    : desc(src, weights, memory::desc(), dst) {}
+
 impl::primitive_desc_ptr check(const matmul::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

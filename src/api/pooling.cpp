@@ -244,6 +244,17 @@ const described_operation &pooling_operation() {
 
 inline namespace v0 {
 
+pooling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            const memory::dims &strides, const memory::dims &kernel,
+                            const memory::dims &padding_l, const memory::dims &padding_r)
+    : desc(prop, alg, src, dst, strides, kernel, memory::dims(strides.size(), 0), padding_l, padding_r) {}
+pooling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            const memory::dims &strides, const memory::dims &kernel,
+                            const memory::dims &dilation, const memory::dims &padding_l,
+                            const memory::dims &padding_r)
+    : prop(prop), alg(alg), src(src), dst(dst), strides(strides), kernel(kernel), dilation(dilation),
+      padding_l(padding_l), padding_r(padding_r) {}
+
 impl::primitive_desc_ptr check(const pooling_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -106,6 +106,12 @@ const described_operation &prelu_operation() {
 
 inline namespace v0 {
 
+prelu_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                          const memory::desc &dst)
+    : prop(prop), src(src), weights(weights), dst(dst) {}
+prelu_forward::desc::desc(prop_kind prop, const memory::desc &data, const memory::desc &weights)
+    : desc(prop, data, weights, data) {}
+
 impl::primitive_desc_ptr check(const prelu_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -72,6 +72,9 @@ const described_operation &reduction_operation() {
 
 inline namespace v0 {
 
+reduction::desc::desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon)
+    : alg(alg), src(src), dst(dst), p(p), epsilon(epsilon) {}
+
 impl::primitive_desc_ptr check(const reduction::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

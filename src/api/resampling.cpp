@@ -151,6 +151,13 @@ resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<
                                const memory::desc &src)
     : desc(prop, alg, factors, src, impl::scaled_desc(src, factors)) {}
 
+resampling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                               const memory::desc &dst, resampling_coordinates coordinates)
+    : prop(prop), alg(alg), src(src), dst(dst), coordinates(coordinates) {}
+resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<float> &factors,
+                               const memory::desc &src, const memory::desc &dst)
+    : prop(prop), alg(alg), src(src), dst(dst), factors(factors) {}
+
 impl::primitive_desc_ptr check(const resampling_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -258,6 +258,73 @@ const described_operation &rnn_operation() {
 
 inline namespace v0 {
 
+vanilla_rnn_forward::desc::desc(prop_kind prop, algorithm activation, rnn_direction direction,
+                                const memory::desc &src_layer, const memory::desc &src_iter,
+                                const memory::desc &weights_layer, const memory::desc &weights_iter,
+                                const memory::desc &bias, const memory::desc &dst_layer,
+                                const memory::desc &dst_iter, rnn_flags, float alpha, float beta)
+    : rnn_desc{prop,
+               algorithm::vanilla_rnn,
+               direction,
+               src_layer,
+               src_iter,
+               {},
+               weights_layer,
+               weights_iter,
+               {},
+               {},
+               bias,
+               dst_layer,
+               dst_iter,
+               {},
+               activation,
+               alpha,
+               beta} {}
+lstm_forward::desc::desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
+                         const memory::desc &src_iter, const memory::desc &src_iter_c,
+                         const memory::desc &weights_layer, const memory::desc &weights_iter,
+                         const memory::desc &weights_peephole, const memory::desc &weights_projection,
+                         const memory::desc &bias, const memory::desc &dst_layer,
+                         const memory::desc &dst_iter, const memory::desc &dst_iter_c, rnn_flags)
+    : rnn_desc{prop,
+               algorithm::vanilla_lstm,
+               direction,
+               src_layer,
+               src_iter,
+               src_iter_c,
+               weights_layer,
+               weights_iter,
+               weights_peephole,
+               weights_projection,
+               bias,
+               dst_layer,
+               dst_iter,
+               dst_iter_c} {}
+lstm_forward::desc::desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
+                         const memory::desc &src_iter, const memory::desc &src_iter_c,
+                         const memory::desc &weights_layer, const memory::desc &weights_iter,
+                         const memory::desc &weights_peephole, const memory::desc &bias,
+                         const memory::desc &dst_layer, const memory::desc &dst_iter,
+                         const memory::desc &dst_iter_c, rnn_flags)
+    : desc(prop, direction, src_layer, src_iter, src_iter_c, weights_layer, weights_iter, weights_peephole,
+           memory::desc(), bias, dst_layer, dst_iter, dst_iter_c) {}
+lstm_forward::desc::desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
+                         const memory::desc &src_iter, const memory::desc &src_iter_c,
+                         const memory::desc &weights_layer, const memory::desc &weights_iter,
+                         const memory::desc &bias, const memory::desc &dst_layer,
+                         const memory::desc &dst_iter, const memory::desc &dst_iter_c, rnn_flags)
+    : desc(prop, direction, src_layer, src_iter, src_iter_c, weights_layer, weights_iter, memory::desc(),
+           memory::desc(), bias, dst_layer, dst_iter, dst_iter_c) {}
+template <algorithm of_gru>
+gru_desc<of_gru>::gru_desc(prop_kind prop, rnn_direction direction, const memory::desc &src_layer,
+                           const memory::desc &src_iter, const memory::desc &weights_layer,
+                           const memory::desc &weights_iter, const memory::desc &bias,
+                           const memory::desc &dst_layer, const memory::desc &dst_iter, rnn_flags)
+    : rnn_desc{prop,         of_gru, direction, src_layer, src_iter,  {},       weights_layer,
+               weights_iter, {},     {},        bias,      dst_layer, dst_iter, {}} {}
+template struct gru_desc<algorithm::vanilla_gru>;
+template struct gru_desc<algorithm::lbr_gru>;
+
 impl::primitive_desc_ptr check(const rnn_desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -100,6 +100,12 @@ const described_operation &shuffle_operation() {
 
 inline namespace v0 {
 
+shuffle_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis,
+                            int group_size)
+    : prop(prop), src(src), dst(dst), axis(axis), group_size(group_size) {}
+shuffle_forward::desc::desc(prop_kind prop, const memory::desc &data, int axis, int group_size)
+    : desc(prop, data, data, axis, group_size) {}
+
 impl::primitive_desc_ptr check(const shuffle_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

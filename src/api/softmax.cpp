@@ -196,6 +196,14 @@ const described_operation &softmax_operation() {
 
 inline namespace v0 {
 
+softmax_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            int axis)
+    : prop(prop), alg(alg), src(src), dst(dst), axis(axis) {}
+softmax_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
+    : desc(prop, algorithm::softmax_accurate, src, dst, axis) {}
+softmax_forward::desc::desc(prop_kind prop, const memory::desc &data, int axis)
+    : desc(prop, data, data, axis) {}
+
 impl::primitive_desc_ptr check(const softmax_forward::desc &d, const primitive_attr &attr, const engine &e,
                                bool allow_empty) {
     return impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make);

@@ -46,6 +46,17 @@ refused() {
     }
 }
 
+# no_warnings: the public headers are quiet in programs that ask for more warnings than Octet's own build.
+no_warnings() {
+    local include
+    include=$(pkg-config --variable=includedir octet)
+    (cd "$include" && find octet -name '*.h*' -printf '#include <%p>\n') | sort >"$scratch/all_headers.cpp"
+    grep '^#include <octet/octet.hpp>$' "$scratch/all_headers.cpp" >/dev/null || fail "no octet.hpp in $include"
+    # shellcheck disable=SC2046 # the flags are separate words
+    c++ -std=c++17 -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
+        $(pkg-config --cflags octet) "$scratch/all_headers.cpp" || fail "the public headers warn"
+}
+
 # use PREFIX: everything under PREFIX works for users.
 use() {
     local prefix=$1 name program
@@ -59,6 +70,7 @@ use() {
     pc=$(find "$prefix" -name octet.pc -printf '%h')
     [ -n "$pc" ] || fail "no octet.pc under $prefix"
     export PKG_CONFIG_PATH=$pc
+    no_warnings
     linked "$scratch/$name/pkgconfig_user" octet c++ -std=c++17 "$source/tests/install/main.cpp"
     started "$scratch/$name/pkgconfig_user"
 

@@ -73,11 +73,11 @@ template <typename Pd> struct operation : public primitive {
 };
 
 /// One value per spatial dimension, checked before the C interface reads them.
-inline const dnnl_dim_t *spatial(const memory::dims &v, const memory::desc &tensor, const char *name) {
-    if (static_cast<int>(v.size()) != std::max(tensor.data.ndims - 2, 0))
+inline const dnnl_dim_t *spatial(const memory::dims &v, tensor md, const char *name) {
+    if (static_cast<int>(v.size()) != std::max(md.data.ndims - 2, 0))
         throw error(dnnl_invalid_arguments, std::string(name) + ": " + std::to_string(v.size()) +
                                                 " values, allowed: one per spatial dimension, " +
-                                                std::to_string(std::max(tensor.data.ndims - 2, 0)));
+                                                std::to_string(std::max(md.data.ndims - 2, 0)));
     return v.data();
 }
 
