@@ -7,6 +7,8 @@ import os
 import re
 import sys
 
+from sphinx import addnodes
+
 root = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 sys.path.insert(0, os.environ.get("OCTET_PYTHON_DIR", os.path.join(root, "build", "release", "python")))
 
@@ -54,3 +56,22 @@ try:
 except ImportError:
     torch = None
 """
+
+
+def join_overloads(app, doctree):
+    """Neighbours in the C++ reference with the same description, as overloads have, become one entry with several
+    signatures."""
+    for section in {id(entry.parent): entry.parent for entry in doctree.findall(addnodes.desc)}.values():
+        last = None
+        for entry in list(section):
+            if not isinstance(entry, addnodes.desc) or entry.get("domain") != "cpp":
+                continue
+            if last is not None and entry[-1].astext() and entry[-1].astext() == last[-1].astext():
+                entry[:0] = [child for child in last if isinstance(child, addnodes.desc_signature)]
+                section.remove(last)
+            last = entry
+
+
+def setup(app):
+    """Sphinx's entry."""
+    app.connect("doctree-read", join_overloads)

@@ -24,9 +24,14 @@ mkdir -p build/doc
  echo "FILE_PATTERNS = *.hpp *.h"; echo "EXCLUDE = include/octet/compat"; echo "WARN_AS_ERROR = NO"
  echo "USE_MDFILE_AS_MAINPAGE ="; echo "INPUT_FILTER = scripts/doc_topics.py") | doxygen - >/dev/null
 PYTHONPATH=$OCTET_PYTHON_DIR /usr/bin/python3 -W ignore scripts/doc_coverage.py build/doc/xml
+scripts/doc_groups.py build/doc/xml
 PYTHONPATH=$OCTET_PYTHON_DIR /usr/bin/python3 scripts/pictures.py --check
 for builder in "${builders[@]}"; do
     echo "== $builder"
     /usr/bin/python3 -m sphinx -q -W --keep-going -b $builder -d build/doc/doctrees doc \
         "build/doc/$([ $builder = html ] && echo manual || echo doctest)"
 done
+! grep -rlF "Unnamed Group" build/doc/manual/reference || {
+    echo "manual.sh: these pages have groups without a name" >&2
+    exit 1
+}
