@@ -190,11 +190,13 @@ void print_profiles(const inspected &i, const inspect_options &options) {
         return;
     std::cout << "\nprofiles\n  " << name << "  in force\n";
     for (const auto &[other, operators] : other_profiles(i, name)) {
-        std::string changed;
-        for (const std::string &op : operators)
-            changed += (changed.empty() ? "" : ", ") + op;
-        std::cout << "  " << other << "  "
-                  << (changed.empty() ? "changes nothing" : "other arithmetic for " + changed) << '\n';
+        const std::string changes =
+            operators.empty() ? "changes nothing" : "other arithmetic for " + list_text(operators);
+        std::string head = "  " + other + "  ";
+        for (const std::string &line : wrapped(changes, widest_line - head.size())) {
+            std::cout << head << line << '\n';
+            head.assign(head.size(), ' ');
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 // octet inspect: what it says of a network that runs, and of one that does not.
 // SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -116,6 +118,10 @@ TEST_F(InspectTest, TellsTheProfileInForceAndWhatAnotherChanges) {
     };
     has(text({}), "\n  tflm-90b983c  in force\n");
     has(text({}), "\n  litert-2026.08-x86  other arithmetic for ");
+    const std::string out = text({});
+    std::istringstream lines(out.substr(out.find("\nprofiles\n"))); // above it stands the file's name
+    for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(line.size(), 110u) << line;
     const std::string both = "litert-2026.08-arm64+litert-2026.08-x86";
     has(text({"--profile", both}), "\n  " + both + "  in force\n");
     has(text({"--profile", both}), "\n  tflm-90b983c  other arithmetic for ");
