@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "loops/levels.hpp"
+#include "loops/library_functions.hpp"
 #include "loops/vector_products.hpp"
 #include "loops/vectors.hpp"
 
@@ -328,7 +329,7 @@ void attention_loops::weigh(const attention_head &h, const score_terms &terms, d
     keep(stage::products);
     if (terms.softcap > 0.f)
         for (dim_t t = seen.begin; t < seen.end; t++)
-            x[t] = std::tanh(x[t] / terms.softcap) * terms.softcap;
+            x[t] = library_tanh(x[t] / terms.softcap) * terms.softcap;
     keep(stage::capped);
     for (std::size_t s = 0; s < 2; s++)
         if (terms.summands[s])

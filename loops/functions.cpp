@@ -12,6 +12,7 @@
 
 #include "loops/exponential.hpp"
 #include "loops/levels.hpp"
+#include "loops/library_functions.hpp"
 #include "octet/parallel_loop.hpp"
 
 namespace octet::loops {
@@ -121,7 +122,7 @@ float softplus(float x, float) {
     return chosen(x > 0.f, x + y, chosen(x == x, y, none));
 }
 float last_softplus(float x, float) {
-    const float y = std::log1p(std::exp(-std::abs(x)));
+    const float y = library_log1p(std::exp(-std::abs(x)));
     return x > 0.f ? x + y : x == x ? y : x;
 }
 float negative(float x, float) { return -x; }

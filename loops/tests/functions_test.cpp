@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "loops/functions.hpp"
+#include "loops/library_functions.hpp"
 #include "loops/softmax.hpp"
 #include "loops/tests/every_form.hpp"
 #include "support/expect_same.hpp"
@@ -59,6 +60,27 @@ TEST(Functions, EndWithTheLibrarysFormula) {
     loops::function_loop(function::sine, 0.f).run(x.data(), y.data(), 7);
     for (std::size_t i = 4; i < x.size(); i++)
         test::expect_same(y[i], std::sin(x[i]), "element ", i);
+}
+
+/// FNV-1a over the results of each `step`th float from `first` to `last`, as bits.
+template <typename Function>
+std::uint64_t hash_of_results(const Function &f, std::uint32_t first, std::uint32_t last,
+                              std::uint32_t step) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (std::uint64_t bits = first; bits <= last; bits += step) {
+        const auto x = loops::bits_of<float>(static_cast<std::uint32_t>(bits));
+        if (x == x)
+            hash = (hash ^ loops::bits_of<std::uint32_t>(f(x))) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+/// The hashes are those of tanhf and log1pf of glibc 2.36 on x86; on AArch64 it has others.
+TEST(LibraryFunctions, HaveTheBitsOfOneLibraryEverywhere) {
+    EXPECT_EQ(hash_of_results(loops::library_tanh, 0, 0xffffffffu, 4099), 0xd60004088d3cafc0u);
+    EXPECT_EQ(hash_of_results(loops::library_log1p, 0, 0x3f800000u, 1021), 0x8134a33a0723360bu);
+    EXPECT_TRUE(std::isnan(loops::library_tanh(NAN)));
+    EXPECT_TRUE(std::isnan(loops::library_log1p(NAN)));
 }
 
 TEST(Softmax, SubtractsTheLargestAndAddsOverLanes) {
