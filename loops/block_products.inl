@@ -325,7 +325,7 @@ template <int bits, int detail, int m> void multiply_rows(const block_panel &p, 
         multiply_rows<bits, detail, m / 2>(p, x, left);
 }
 
-constexpr int tile_rows = std::min(vec::registers / 4, 4) / (vec::width == 1 ? 2 : 1);
+constexpr int tile_rows = std::min(vec::registers / 4, 4);
 
 template <int bits, int detail> constexpr block_code::multiplication multiplication_for() {
     if constexpr (bits == 2 && detail == 2)

@@ -146,32 +146,37 @@ struct avx_vnni_codes : avx2_narrow_codes {
 
 #endif
 
-/// One lane, for every CPU.
-struct single_codes : single_floats {
-    using single_floats::add;
-    using integers = std::int32_t;
-    struct weights {
-        std::int32_t of[4];
-    };
+/// Four lanes for every CPU, in vectors of the compiler.
+struct plain_codes : plain_floats {
+    using plain_floats::add;
+    using integers = mask;
+    using weights =
+        std::uint32_t __attribute__((vector_size(16))); ///< the lowest byte is the first neighbour
     using code = std::int8_t;
-    static constexpr const char *name = "no vectors";
-    static reg to_floats(integers v) { return static_cast<float>(v); }
-    static integers no_integers() { return 0; }
+    static constexpr const char *name = "the compiler's vectors";
+    static reg to_floats(integers v) { return __builtin_convertvector(v, reg); }
+    static integers no_integers() { return integers{}; }
     static integers add(integers a, integers b) { return a + b; }
-    static std::int32_t total(integers v) { return v; }
+    static std::int32_t total(integers v) { return (v[0] + v[1]) + (v[2] + v[3]); }
     static integers put_codes(reg v, code *codes) {
         constexpr float beyond = 2147483648.f;
-        *codes = static_cast<code>(std::fabs(v) < beyond ? static_cast<std::int32_t>(std::nearbyint(v)) : 0);
-        return *codes;
+        for (int i = 0; i < width; i++)
+            codes[i] = static_cast<code>(
+                std::fabs(v[i]) < beyond ? static_cast<std::int32_t>(std::nearbyint(v[i])) : 0);
+        return integers{codes[0], codes[1], codes[2], codes[3]};
     }
     template <int bits, int i> static weights load_weights(const std::uint8_t *w) {
-        const auto code_of = [](std::uint8_t byte) { return byte >> i * bits & ((1 << bits) - 1); };
-        return {{code_of(w[0]), code_of(w[1]), code_of(w[2]), code_of(w[3])}};
+        weights v;
+        std::memcpy(&v, w, sizeof(v));
+        return bits == 8 ? v : v >> i * bits & ((1u << bits) - 1) * 0x01010101u;
     }
-    static integers products(const weights &w, const code *x) {
-        return w.of[0] * x[0] + w.of[1] * x[1] + w.of[2] * x[2] + w.of[3] * x[3];
+    static integers products(weights w, const code *x) {
+        integers sum{};
+        for (int i = 0; i < 4; i++)
+            sum += reinterpret_cast<integers>(w >> 8 * i & 0xffu) * std::int32_t{x[i]};
+        return sum;
     }
-    static integers products(const weights &w0, const code *x0, const weights &w1, const code *x1) {
+    static integers products(weights w0, const code *x0, weights w1, const code *x1) {
         return products(w0, x0) + products(w1, x1);
     }
 };

@@ -2,13 +2,13 @@
 // forms_of_floats.inl does.
 // SPDX-License-Identifier: Apache-2.0
 
-namespace without_vectors {
+namespace for_every_cpu {
 #define OCTET_TARGET
-using vec = single_codes;
-using narrow = single_codes;
+using vec = plain_codes;
+using narrow = plain_codes;
 #include OCTET_FORM
 #undef OCTET_TARGET
-} // namespace without_vectors
+} // namespace for_every_cpu
 
 #if defined(__x86_64__)
 namespace with_avx2 {
@@ -36,11 +36,11 @@ using narrow = avx512_codes;
 } // namespace with_avx512_vnni
 
 inline auto code_in_use() {
-    return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
+    return fastest<decltype(&for_every_cpu::code)>({{cpu_isa::ref, &for_every_cpu::code},
                                                       {cpu_isa::avx2, &with_avx2::code},
                                                       {cpu_isa::avx_vnni, &with_avx_vnni::code},
                                                       {cpu_isa::avx512_vnni, &with_avx512_vnni::code}});
 }
 #else
-inline auto code_in_use() { return &without_vectors::code; }
+inline auto code_in_use() { return &for_every_cpu::code; }
 #endif

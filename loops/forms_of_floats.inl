@@ -3,12 +3,12 @@
 // are called, as `code`; code_in_use() points to those of the level in use.
 // SPDX-License-Identifier: Apache-2.0
 
-namespace without_vectors {
+namespace for_every_cpu {
 #define OCTET_TARGET
-using vec = single_floats;
+using vec = plain_floats;
 #include OCTET_FORM
 #undef OCTET_TARGET
-} // namespace without_vectors
+} // namespace for_every_cpu
 
 #if defined(__x86_64__)
 namespace with_avx2 {
@@ -26,10 +26,10 @@ using vec = avx512_floats;
 } // namespace with_avx512
 
 inline auto code_in_use() {
-    return fastest<decltype(&without_vectors::code)>({{cpu_isa::ref, &without_vectors::code},
+    return fastest<decltype(&for_every_cpu::code)>({{cpu_isa::ref, &for_every_cpu::code},
                                                       {cpu_isa::avx2, &with_avx2::code},
                                                       {cpu_isa::avx512_core, &with_avx512::code}});
 }
 #else
-inline auto code_in_use() { return &without_vectors::code; }
+inline auto code_in_use() { return &for_every_cpu::code; }
 #endif

@@ -17,6 +17,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "octet/types.hpp"
 
@@ -118,34 +119,55 @@ struct avx2_floats {
 
 #endif
 
-/// One lane, for every CPU.
-struct single_floats {
-    using reg = float;
-    using mask = bool;
-    static constexpr dim_t width = 1;
-    static constexpr int registers = 8;
+/// Four lanes for every CPU, in vectors of the compiler.
+struct plain_floats {
+    using reg = float __attribute__((vector_size(16)));
+    using mask = std::int32_t __attribute__((vector_size(16)));
+    static constexpr dim_t width = 4;
+    static constexpr int registers = 16;
     static constexpr bool has_mask_registers = false;
-    static reg load(const float *x) { return *x; }
-    static void store(float *y, reg v) { *y = v; }
-    static reg all(float x) { return x; }
-    using bytes = int;
-    static bytes load_bytes(const std::uint8_t *x) { return *x; }
+    static reg load(const float *x) {
+        reg v;
+        std::memcpy(&v, x, sizeof(v));
+        return v;
+    }
+    static void store(float *y, reg v) { std::memcpy(y, &v, sizeof(v)); }
+    static reg all(float x) { return reg{x, x, x, x}; }
+    using bytes = mask;
+    static bytes load_bytes(const std::uint8_t *x) { return bytes{x[0], x[1], x[2], x[3]}; }
     template <int bits, int i> static reg part_of(bytes v) {
-        return static_cast<float>(v >> i * bits & ((1 << bits) - 1));
+        return __builtin_convertvector(v >> i * bits & ((1 << bits) - 1), reg);
     }
     static reg add(reg a, reg b) { return a + b; }
     static reg sub(reg a, reg b) { return a - b; }
     static reg mul(reg a, reg b) { return a * b; }
-    static reg fma(reg a, reg b, reg c) { return std::fma(a, b, c); }
+    static reg fma(reg a, reg b, reg c) {
+        return reg{std::fma(a[0], b[0], c[0]), std::fma(a[1], b[1], c[1]), std::fma(a[2], b[2], c[2]),
+                   std::fma(a[3], b[3], c[3])};
+    }
     static reg larger(reg a, reg b) { return a > b ? a : b; }
     static reg smaller(reg a, reg b) { return a < b ? a : b; }
-    static reg magnitude(reg v) { return std::fabs(v); }
-    static reg scaled(reg x, reg n) { return std::ldexp(x, static_cast<int>(n)); }
-    static bool any(mask m) { return m; }
-    static mask or_nan(mask m, reg a, reg b) { return m || a != a || b != b; }
-    static mask first(dim_t count) { return count > 0; }
-    static reg load(const float *x, mask, const float *, mask) { return *x; }
-    static void store(float *y, reg v, mask) { *y = v; }
+    static reg magnitude(reg v) { return reinterpret_cast<reg>(reinterpret_cast<mask>(v) & 0x7fffffff); }
+    static reg power_of_2(mask n) { return reinterpret_cast<reg>((n + 127) << 23); }
+    static reg scaled(reg x, reg n) { ///< only the second product may leave the normal numbers
+        const mask whole = __builtin_convertvector(n, mask), half = whole >> 1;
+        return x * power_of_2(half) * power_of_2(whole - half);
+    }
+    static bool any(mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+    static mask or_nan(mask m, reg a, reg b) { return m | (a != a) | (b != b); }
+    static mask first(dim_t count) { return mask{0, 1, 2, 3} < static_cast<std::int32_t>(count); }
+    static reg load(const float *x, mask firsts, const float *, mask) {
+        reg v{};
+        for (int i = 0; i < width; i++)
+            if (firsts[i])
+                v[i] = x[i];
+        return v;
+    }
+    static void store(float *y, reg v, mask m) {
+        for (int i = 0; i < width; i++)
+            if (m[i])
+                y[i] = v[i];
+    }
 };
 
 } // namespace octet::loops
