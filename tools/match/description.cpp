@@ -39,6 +39,8 @@ constexpr kind_facts kinds[] = {
     {"average_pool", "AVERAGE_POOL_2D", nullptr, 1, form::row},
     {"max_pool", "MAX_POOL_2D", nullptr, 1, form::row},
     {"resize_bilinear", "RESIZE_BILINEAR", nullptr, 1, form::image},
+    {"dynamic_quantize", nullptr, nullptr, 1, form::quantizer},
+    {"dynamic_product", nullptr, nullptr, 2, form::own_codes},
 };
 
 constexpr std::size_t most_channels = 64;
@@ -157,6 +159,40 @@ operand read_operand(const json &object, const std::string &place, bool allows_f
     return o;
 }
 
+/// An operand that is a type alone: the device chooses its parameters, or the finder.
+operand read_type(const json &object, const std::string &place,
+                  std::initializer_list<data_type> allowed_types) {
+    const object_reader r(object, place, {"type"});
+    const std::string type = r.word("type");
+    std::string allowed;
+    for (const data_type t : allowed_types) {
+        if (type == to_string(t))
+            return {t, 0, 0};
+        allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(t));
+    }
+    r.refuse("type", allowed);
+}
+
+void read_dynamic(const object_reader &r, const std::string &name, description &d) {
+    constexpr data_type s8 = data_type::s8, u8 = data_type::u8, f32 = data_type::f32;
+    const bool is_product = d.kind->form == form::own_codes;
+    d.inputs = {read_type(r.at("inputs")[0], name + ": inputs[0]", {f32})};
+    if (is_product)
+        d.inputs.push_back(read_type(r.at("inputs")[1], name + ": inputs[1]", {s8, data_type::s4}));
+    const json &output = r.at("output");
+    d.output = is_product ? read_type(output, name + ": output", {f32})
+                          : read_type(output, name + ": output", {s8, u8});
+    d.count = r.integer("count", 1, 1024);
+    if (r.has("group")) {
+        d.group = r.integer("group", 1, d.count);
+        if (d.count % d.group != 0)
+            r.refuse("group", impl::text("a divisor of count, which is ", d.count));
+    }
+    if (r.has("channels"))
+        d.channels = r.integer("channels", 1, static_cast<std::int64_t>(most_channels));
+    d.has_bias = !r.has("has_bias") || r.flag("has_bias");
+}
+
 /// TFLite's: the code of a real number of the activation.
 std::int32_t code_of(const operand &o, double real) {
     const impl::type_range range = impl::range_of(o.type);
@@ -194,7 +230,8 @@ description parse_description(const std::string &text, const std::string &name) 
         throw_invalid(name, ": is no JSON");
     const object_reader r(root, name,
                           {"kind", "inputs", "output", "activation", "count", "limit", "bias", "alpha",
-                           "beta", "size", "to", "align_corners", "half_pixel_centers"});
+                           "beta", "size", "to", "align_corners", "half_pixel_centers", "group", "channels",
+                           "has_bias"});
     description d;
     const std::string kind = r.word("kind");
     try {
@@ -207,6 +244,10 @@ description parse_description(const std::string &text, const std::string &name) 
         throw_invalid(name, ": inputs has ",
                       given.is_array() ? impl::text(given.size(), " entries") : "no list",
                       ", allowed for kind ", d.kind->name, ": ", d.kind->operands);
+    if (d.kind->quantizes_source()) {
+        read_dynamic(r, name, d);
+        return d;
+    }
     const bool may_be_f32 = std::string(d.kind->name) == "quantize";
     const bool is_product = d.kind->form == form::product,
                has_channels = is_product || d.kind->form == form::accumulators;

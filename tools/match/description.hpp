@@ -34,7 +34,10 @@ struct kind_facts {
         row,          ///< `count` codes that become one
         codes,        ///< `count` codes that become as many
         image,        ///< `size` codes that become `to`
+        quantizer,    ///< rows of `count` numbers that become as many codes, whose scales the device chooses
+        own_codes,    ///< the same in front of a product with weights of codes; numbers come out
     } form;
+    bool quantizes_source() const { return form == form::quantizer || form == form::own_codes; }
 };
 /// Throws octet::error with the names that there are.
 const kind_facts &facts_of_kind(const std::string &name);
@@ -44,7 +47,10 @@ struct description {
     std::vector<operand> inputs;
     operand output;
     std::string activation = "NONE"; ///< TFLite's name
-    dim_t count = 0;                 ///< codes of the forms row and codes; the product's length, 0: chosen
+    dim_t count = 0;                 ///< elements of a row; the product's length, 0: chosen
+    dim_t group = 0;                 ///< elements of a row that share a scale; 0: all
+    dim_t channels = 1;              ///< of a product whose scales are chosen here
+    bool has_bias = true;            ///< likewise
     std::int64_t limit = 2147483647; ///< largest |accumulator|
     /// One per output channel of accumulators and products: scales of the weights, and biases in units of
     /// both scales' product.

@@ -138,7 +138,9 @@ void check_outputs(const subject &s, const inputs &probes, const values &outputs
     if (outputs.type == data_type::f32) {
         for (std::size_t i = 0; i < outputs.count(); i++)
             if (std::isnan(outputs.real(i)))
-                throw_invalid("outputs: element ", i, " is NaN, allowed: codes of type ", to_string(s.dst));
+                throw_invalid("outputs: element ", i,
+                              " is NaN, allowed: ", s.dst == data_type::f32 ? "numbers" : "codes of type ",
+                              s.dst == data_type::f32 ? "" : to_string(s.dst));
     }
     if (outputs.type != s.dst)
         throw_invalid("outputs: type ", to_string(outputs.type), ", allowed: ", to_string(s.dst),
@@ -185,10 +187,10 @@ verdict judge(const subject &s, const inputs &probes, const values &outputs) {
         const codes expected = s.contracts[c].compute(reduced);
         excluded_contract e{c, 0, 0, 0, 0, {}};
         for (std::size_t i = 0; i < expected.size(); i++)
-            if (expected[i] != outputs.integer(i) && e.different++ == 0) {
+            if (expected[i] != outputs.code(i) && e.different++ == 0) {
                 e.first = i;
                 e.expected = expected[i];
-                e.got = outputs.integer(i);
+                e.got = outputs.code(i);
                 e.where = row_text(probes, i / s.outputs_per_row());
             }
         if (e.different == 0)
@@ -218,9 +220,9 @@ std::string to_text(const verdict &v, const subject &s) {
     if (!v.excluded.empty())
         text += "excluded, by the first result that differs:\n";
     for (const excluded_contract &e : v.excluded)
-        text += impl::text("  ", s.contracts[e.contract].text(), ": [", e.first, "] is ", e.got,
-                           ", the contract's is ", e.expected, " (", e.where, "); ", e.different, " of ",
-                           v.results, " differ\n");
+        text += impl::text("  ", s.contracts[e.contract].text(), ": [", e.first, "] is ",
+                           code_text(s.dst, e.got), ", the contract's is ", code_text(s.dst, e.expected),
+                           " (", e.where, "); ", e.different, " of ", v.results, " differ\n");
     std::string impossible;
     for (const refused_contract &r : s.refused)
         impossible += (impossible.empty() ? "not defined for this operator: " : ", ") + r.name;
@@ -234,6 +236,9 @@ std::string to_json_text(const verdict &v, const subject &s) {
                    {"separable", row_count(v.separating) > 0},
                    {"excluded", json::array()},
                    {"refused", json::array()}};
+    const auto number = [&](std::int32_t code) {
+        return s.dst == data_type::f32 ? json(float_of(code)) : json(code);
+    };
     for (const std::size_t c : v.consistent)
         object["consistent"].push_back(
             {{"contract", s.contracts[c].name}, {"detail", s.contracts[c].detail}});
@@ -243,8 +248,8 @@ std::string to_json_text(const verdict &v, const subject &s) {
                                       {"different", e.different},
                                       {"first", e.first},
                                       {"inputs", e.where},
-                                      {"expected", e.expected},
-                                      {"got", e.got}});
+                                      {"expected", number(e.expected)},
+                                      {"got", number(e.got)}});
     for (const refused_contract &r : s.refused)
         object["refused"].push_back({{"contract", r.name}, {"why", r.why}});
     return object.dump(2, ' ', false, json::error_handler_t::replace);

@@ -6,11 +6,18 @@
 #include "common/element.hpp"
 #include "common/text.hpp"
 #include "match/contenders.hpp"
+#include "match/dynamic.hpp"
 #include "match/subject.hpp"
 #include "octet/network.hpp"
 
 namespace octet::match {
 namespace {
+
+std::int32_t code_at(const tensor_view &y, std::size_t i) {
+    const auto offset = static_cast<dim_t>(i);
+    return y.data_type() == data_type::f32 ? bits_of(impl::load_f32(y.data(), data_type::f32, offset))
+                                           : impl::load_s32(y.data(), y.data_type(), offset);
+}
 
 /// Runs a network once per row, since its batch may be any.
 codes run_rows(network &net, const inputs &given) {
@@ -23,7 +30,7 @@ codes run_rows(network &net, const inputs &given) {
         net.run();
         const tensor_view y = net.output(0);
         for (std::size_t i = 0; i < y.element_count(); i++)
-            results.push_back(impl::load_s32(y.data(), y.data_type(), static_cast<dim_t>(i)));
+            results.push_back(code_at(y, i));
     }
     return results;
 }
@@ -42,17 +49,18 @@ void require_one_operator(const model::graph &g, const std::string &path) {
     if (g.nodes.size() != 1 || g.outputs.size() != 1 || g.inputs.empty())
         impl::throw_invalid(path, ": has ", g.nodes.size(), " operators, ", g.inputs.size(), " inputs and ",
                             g.outputs.size(), " outputs, allowed: one operator with inputs and one output");
+    const auto require_rows = [&](const model::tensor &t, const std::string &what) {
+        const bool is_known = t.type == data_type::s8 || t.type == data_type::u8 || t.type == data_type::f32;
+        if (t.dims.empty() || t.dims[0] != 1 || !is_known)
+            impl::throw_invalid(
+                path, ": ", what, " is ", model::type_text(t), ' ', model::to_text(t.dims),
+                ", allowed: s8, u8 or f32 with a first dimension of 1, in which rows are counted");
+    };
     for (const int t : g.inputs) {
         const model::tensor &x = g.tensors[static_cast<std::size_t>(t)];
-        if (x.dims.empty() || x.dims[0] != 1 || (x.type != data_type::s8 && x.type != data_type::u8))
-            impl::throw_invalid(path, ": input '", x.name, "' is ", model::type_text(x), ' ',
-                                model::to_text(x.dims),
-                                ", allowed: s8 or u8 with a first dimension of 1, in which rows are counted");
+        require_rows(x, impl::text("input '", x.name, '\''));
     }
-    const model::tensor &y = g.tensors[static_cast<std::size_t>(g.outputs[0])];
-    if (y.dims.empty() || y.dims[0] != 1 || (y.type != data_type::s8 && y.type != data_type::u8))
-        impl::throw_invalid(path, ": the output is ", model::type_text(y), ' ', model::to_text(y.dims),
-                            ", allowed: s8 or u8 with a first dimension of 1, in which rows are counted");
+    require_rows(g.tensors[static_cast<std::size_t>(g.outputs[0])], "the output");
 }
 
 /// Codes of all sorts: from the whole range, near the zero point, at the ends.
@@ -61,6 +69,14 @@ inputs random_rows(const model::graph &g, std::size_t rows) {
     inputs all;
     for (const int t : g.inputs) {
         const model::tensor &x = g.tensors[static_cast<std::size_t>(t)];
+        if (x.type == data_type::f32) {
+            const auto count = static_cast<dim_t>(model::element_count(x.dims));
+            all.push_back(rows_to_quantize(static_cast<dim_t>(rows), count, 0)[0]);
+            all.back().name = x.name;
+            all.back().dims = x.dims;
+            all.back().dims[0] = static_cast<dim_t>(rows);
+            continue;
+        }
         const impl::type_range range = impl::range_of(x.type);
         const std::int32_t centre =
             x.quant.zero_points.size() == 1 ? x.quant.zero_points[0] : (range.low + range.high) / 2;

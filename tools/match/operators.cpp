@@ -12,6 +12,7 @@
 #include "common/text.hpp"
 #include "match/accumulators.hpp"
 #include "match/contenders.hpp"
+#include "match/dynamic.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
@@ -326,6 +327,10 @@ subject make_subject(const description &d) {
         return accumulator_subject(d);
     case form::product:
         return product_subject(d);
+    case form::quantizer:
+        return quantizer_subject(d);
+    case form::own_codes:
+        return own_codes_subject(d);
     default:
         return operator_subject(d);
     }

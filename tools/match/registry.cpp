@@ -11,6 +11,7 @@
 #include "common/rules.hpp"
 #include "common/text.hpp"
 #include "match/accumulators.hpp"
+#include "match/dynamic.hpp"
 #include "octet/profile.hpp"
 
 namespace octet::match {
@@ -400,6 +401,7 @@ std::string registry_page() {
         matrix(false) +
         "\nThen for factors that are powers of two from 2^-9 to 2^-3, where exact ties are frequent:\n\n" +
         matrix(true);
+    page += dynamic_page();
     return page;
 }
 

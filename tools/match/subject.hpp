@@ -12,7 +12,7 @@
 
 namespace octet::match {
 
-/// One output after the other.
+/// One output after the other: integers, or the bits of floats.
 using codes = std::vector<std::int32_t>;
 
 struct contract {

@@ -28,6 +28,26 @@ std::int32_t values::integer(std::size_t i) const {
 
 float values::real(std::size_t i) const { return impl::load_f32(bytes.data(), type, static_cast<dim_t>(i)); }
 
+std::int32_t values::code(std::size_t i) const {
+    return type == data_type::f32 ? bits_of(real(i)) : integer(i);
+}
+
+std::int32_t bits_of(float x) {
+    std::int32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+float float_of(std::int32_t bits) {
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+std::string code_text(data_type type, std::int32_t code) {
+    return type == data_type::f32 ? impl::text(float_of(code)) : impl::text(code);
+}
+
 std::string values::text(std::size_t i) const {
     return type == data_type::f32 ? impl::text(real(i)) : impl::text(integer(i));
 }

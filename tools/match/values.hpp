@@ -24,12 +24,21 @@ struct values {
     std::size_t count() const { return bytes.size() / element_size(); }
     std::int32_t integer(std::size_t i) const;
     float real(std::size_t i) const;
+    /// What results are compared by: an integer, or the bits of a float.
+    std::int32_t code(std::size_t i) const;
     std::string text(std::size_t i) const; ///< text of one element
 };
 
 values values_of(const std::string &name, data_type type, const memory::dims &dims,
                  const std::vector<std::int32_t> &integers);
 values values_of(const std::string &name, const memory::dims &dims, const std::vector<float> &reals);
+
+/// The bits of a float as results have them, and what they stand for.
+///@{
+std::int32_t bits_of(float x);
+float float_of(std::int32_t bits);
+///@}
+std::string code_text(data_type type, std::int32_t code);
 
 /// All inputs of a device.
 using inputs = std::vector<values>;

@@ -25,8 +25,8 @@ class Excluded:
     different: int   # results that differ
     first: int       # index of the first
     inputs: str      # what the device was given there
-    expected: int    # the contract's result
-    got: int         # the device's
+    expected: float  # the contract's result, a whole number where results are codes
+    got: float       # the device's
 
 
 class Match:
@@ -69,8 +69,8 @@ def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device
     """Names the contracts of a device: calls it with inputs at which they differ and compares.
 
     - description: a dict as doc/match.md has it, or the path of a .json, .tflite or .onnx file with one operator.
-    - device: called with one array per input, a row for each probe; returns quantized values, a row for each
-      row. A product also gets the weights, which all rows share.
+    - device: called with one array per input, a row for each probe; returns quantized values, or floats of a
+      product whose source it quantizes, a row for each row. A product also gets the weights, which all rows share.
     - probes: results of the first call, 16 to 1024. Where several contracts remain, the device is called
       again with inputs that separate them, up to 1024 results in all.
 

@@ -128,6 +128,38 @@ class MatchTest(unittest.TestCase):
         wrong = factors * [1, 1, 1, 1.01]  # one channel's factor is nobody's
         self.check(description, lambda acc: np.clip(np.rint(acc * wrong) + 1, -128, 127).astype(np.int8), [])
 
+    def test_sources_that_are_quantized(self):
+        """DynamicQuantizeLinear in NumPy, alone and in front of a product."""
+        f32 = np.float32
+
+        def codes(x):
+            low, high = min(f32(0), x.min()), max(f32(0), x.max())
+            scale = f32(1) if low == high else (high - low) / f32(255)
+            zero_point = np.rint(np.clip(f32(0) - low / scale, 0, 255))
+            return np.rint(np.clip(x / scale, -zero_point, 255 - zero_point)), zero_point, scale
+
+        def quantizer(x):
+            return np.stack([sum(codes(row)[:2]) for row in x]).astype(np.uint8)
+
+        def product(x, weights, scales, bias):
+            y = np.empty((len(x), len(weights)), f32)
+            for row, to in zip(x, y):
+                centred, _, scale = codes(row)
+                sums = (weights.astype(np.int64) @ centred.astype(np.int64)).astype(f32)
+                to[:] = sums * (scale * scales) + bias
+            return y
+
+        source = {"type": "f32"}
+        found = octet.match({"kind": "dynamic_quantize", "inputs": [source], "output": {"type": "u8"}, "count": 32},
+                            quantizer)
+        self.assertEqual(found.contracts, ["onnxruntime"])
+        found = octet.match({"kind": "dynamic_product", "inputs": [source, {"type": "s8"}], "output": source,
+                             "count": 64, "channels": 4}, product, 1024)
+        self.assertIn("onnxruntime/onnxruntime", found.contracts)
+        self.assertEqual({name.split("/")[0] for name in found.contracts}, {"onnxruntime"})
+        self.assertNotIn("onnxruntime/dynamic_row", found.contracts)
+        self.assertIsInstance(found.excluded[0].got, float)
+
     def test_onnx_specification(self):
         """The formula of ONNX's reference evaluator (op_qlinear_matmul.py) in NumPy."""
         for s_x, s_w, s_y, z in [(0.5, 0.125, 1.0, 1), (0.02, 0.01, 0.05, 7), (0.25, 0.5, 1.0, -3)]:
