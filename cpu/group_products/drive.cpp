@@ -56,11 +56,11 @@ struct plain_weights {
 };
 
 void pack(const group_products &products, const plain_weights &w, const void *codes, const arguments &args,
-          const char *operation, void *packed) {
+          const char *operation, scale_signs signs, void *packed) {
     const int column = w.md.ndims - 1;
     const dim_t n = w.md.dims[column], groups = div_up(w.md.dims[column - 1], w.group);
     const std::vector<float> scales = w.scales.bind(args, groups, n);
-    check_scales(operation, "scales of weights", scales.data(), scales.size(), scale_signs::not_negative);
+    check_scales(operation, "scales of weights", scales.data(), scales.size(), signs);
     std::vector<std::int32_t> zero_points;
     if (w.zero_points.is_set) {
         const std::vector<float> given = w.zero_points.bind(args, groups, n);
@@ -91,7 +91,9 @@ public:
             auto *packed = scratch_of<std::uint8_t>(scratch_slot::scaled_weights,
                                                     static_cast<dim_t>(products_.weights_bytes()));
             pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points}, weights, args,
-                 operation_.c_str(), packed);
+                 operation_.c_str(),
+                 facts_of(p_.order).has_negative_scales ? scale_signs::any : scale_signs::not_negative,
+                 packed);
             weights = packed;
         }
         quantize_rows(p_, isa_, args.get<const void>(OCTET_ARG_SRC), codes, parameters);
@@ -121,7 +123,8 @@ public:
         if (p_.weights.dims[1] == 0)
             return;
         pack(products_, {p_.weights, p_.group, p_.scales, p_.zero_points},
-             args.get<const void>(OCTET_ARG_SRC), args, "reorder: execute", args.get(OCTET_ARG_DST));
+             args.get<const void>(OCTET_ARG_SRC), args, "reorder: execute", scale_signs::not_negative,
+             args.get(OCTET_ARG_DST));
     }
     std::size_t size_bytes() const override { return sizeof *this; }
     std::string plan() const override { return "packs weights beside their scales"; }
@@ -159,7 +162,8 @@ bool packs_sums(const dynamic_matmul_problem &p, const machine &m) {
 }
 
 candidate plan(const dynamic_matmul_problem &p, const machine &m) {
-    if (p.order != combination::dynamic_row && p.order != combination::dynamic_group)
+    if (p.order != combination::dynamic_row && p.order != combination::dynamic_group &&
+        p.order != combination::ggml_q8_0 && p.order != combination::ggml_q4_0)
         return candidate::refused(text("combination ", to_string(p.order)));
     if (p.has_stored_values && has_packed_sums(p.weights) != packs_sums(p, m))
         return refused_layout(p.weights, packs_sums(p, m));

@@ -49,13 +49,25 @@ void group_products::make_code() {
         }
 }
 
+jit::group_combination group_products::kernel_order() const {
+    switch (problem_.order) {
+    case combination::dynamic_row:
+        return jit::group_combination::row;
+    case combination::ggml_q8_0:
+        return jit::group_combination::blocks;
+    case combination::ggml_q4_0:
+        return jit::group_combination::blocks_in_turn;
+    default:
+        return problem_.source_has_groups ? jit::group_combination::both_groups
+                                          : jit::group_combination::weight_groups;
+    }
+}
+
 jit::group_dot_spec group_products::spec_of(int rows, int n) const {
     const int vectors = (n + isa_.lanes() - 1) / isa_.lanes();
     return {isa_,
             layout_,
-            problem_.order == combination::dynamic_row ? jit::group_combination::row
-            : problem_.source_has_groups               ? jit::group_combination::both_groups
-                                                       : jit::group_combination::weight_groups,
+            kernel_order(),
             unsigned_offset() != 0 && !problem_.has_weight_zero_points,
             problem_.has_bias,
             rows,
@@ -142,7 +154,12 @@ float group_products::result(const operands &o, const std::uint8_t *row, dim_t c
         source_scale = at.scale;
         if (problem_.order == combination::dynamic_row)
             return bias ? std::fma(exact, source_scale * scale, *bias) : exact * (source_scale * scale);
-        a = std::fma(exact, problem_.source_has_groups ? source_scale * scale : scale, a);
+        if (problem_.order == combination::ggml_q8_0)
+            a += exact * (source_scale * scale);
+        else if (problem_.order == combination::ggml_q4_0)
+            a += exact * scale * source_scale;
+        else
+            a = std::fma(exact, problem_.source_has_groups ? source_scale * scale : scale, a);
     }
     if (problem_.source_has_groups)
         return bias ? a + *bias : a;

@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Products of codes whose reduction has groups with scales of their own, in Octet's order (`dynamic_row` and
-// `dynamic_group` of common/combination.hpp): the bytes of a row depend on that row alone. Weights are packed once;
+// `dynamic_group` of common/combination.hpp) and in two of ggml's: the bytes of a row depend on that row alone. Weights are packed once;
 // jit/kernels/group_dot.hpp has their layout.
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct group_problem {
     data_type source = data_type::s8;    ///< or u8
     bool has_source_zero_points = false; ///< else they are 0, of u8 128
     bool source_has_groups = false;      ///< parameters of the source are those of groups, else of rows
-    combination order = combination::dynamic_group; ///< or dynamic_row, with one group
+    combination order = combination::dynamic_group; ///< or dynamic_row, with one group; ggml_q8_0, ggml_q4_0
     bool has_bias = false;
 
     dim_t groups() const { return (k + group - 1) / group; }
@@ -68,6 +68,7 @@ private:
     };
 
     void make_code();
+    jit::group_combination kernel_order() const;
     jit::group_dot_spec spec_of(int rows, int n) const;
     dim_t blocks() const {
         return (problem_.n + jit::group_layout::columns - 1) / jit::group_layout::columns;

@@ -52,6 +52,10 @@ private:
     /// Sums of 16-bit words are moved to 32 bits after each step.
     bool sums_words() const { return layout_.codes == group_codes::nibbles && !has_dot4(); }
     bool has_integers() const { return sums_words() && layout_.quads() > quads_of_step; }
+    bool adds_products() const {
+        return spec_.combination == group_combination::blocks ||
+               spec_.combination == group_combination::blocks_in_turn;
+    }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
     std::int64_t row_bytes() const { return spec_.groups * layout_.source_bytes(); }
     /// From the cursors.
@@ -339,6 +343,13 @@ void group_dot_kernel::combine(int r, int v, const vec &scales) {
     vcvtdq2ps(a, a);
     if (spec_.combination == group_combination::weight_groups) {
         vfmadd213ps(a, scales, sum(r, v));
+    } else if (adds_products()) {
+        const temp scale(*this);
+        vbroadcastss(scale, source(r, offset_of(&group_row::scale)));
+        const bool is_in_turn = spec_.combination == group_combination::blocks_in_turn;
+        is_in_turn ? vmulps(a, a, scales) : vmulps(scale, scale, scales);
+        vmulps(a, a, scale);
+        vaddps(a, a, sum(r, v));
     } else {
         const temp product(*this);
         vbroadcastss(product, source(r, offset_of(&group_row::scale)));
@@ -366,7 +377,7 @@ void group_dot_kernel::results() {
 void group_dot_kernel::result(int r, int v, const vec &bias) {
     const temp y(*this);
     move(y, sum(r, v));
-    if (spec_.combination == group_combination::both_groups && spec_.has_bias)
+    if ((spec_.combination == group_combination::both_groups || adds_products()) && spec_.has_bias)
         vaddps(y, y, bias);
     if (spec_.combination == group_combination::weight_groups) {
         const temp scale(*this);

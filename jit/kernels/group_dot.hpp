@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The kernel of products whose reduction has groups with scales of their own: sums of codes are exact integers within
-// a group; per group one fused multiply-add takes them into the result, in ascending order (`dynamic_group` and
-// `dynamic_row` of common/combination.hpp).
+// a group; per group they are scaled and added to the result, in ascending order, mostly by one fused multiply-add
+// (`dynamic_group`, `dynamic_row`, `ggml_q8_0` and `ggml_q4_0` of common/combination.hpp).
 //
 //   acc(r, c, g) = Σ x q  -  z Σ x  -  z_x Σ (q - z)       q: unsigned codes of weights, z: their zero point
 //
@@ -79,6 +79,8 @@ enum class group_combination {
     row,           ///< `dynamic_row`: one group, scales are multiplied first
     weight_groups, ///< `dynamic_group`: the source has one scale, multiplied at the end
     both_groups,   ///< `dynamic_group`: both have scales of groups
+    blocks,        ///< `ggml_q8_0`: both have, and a sum follows the product
+    blocks_in_turn ///< `ggml_q4_0`: the same, first the scale of the weights
 };
 
 /// Everything that decides the code.

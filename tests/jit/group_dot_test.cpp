@@ -205,6 +205,18 @@ TEST_P(GroupDot, RowsWithoutGroups) {
             }
 }
 
+/// ggml's orders, whose groups have 32 elements and scales on both sides.
+TEST_P(GroupDot, ProductsAreAddedInBlocks) {
+    for (const instruction_set isa : all_usable())
+        for (const combination order : {combination::ggml_q8_0, combination::ggml_q4_0})
+            for (unsigned options = 0; options < options_count; options++) {
+                group_problem p = with_options({5, 35, 160, 32, GetParam()}, options);
+                p.source_has_groups = true;
+                p.order = order;
+                ASSERT_TRUE(drawn_products(p, options).agrees(isa)) << octet::to_string(order);
+            }
+}
+
 TEST_P(GroupDot, ManyRowsAndColumnsAreTheSameRows) {
     for (const instruction_set isa : all_usable())
         for (const dim_t m : {70, 131})
