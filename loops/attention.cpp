@@ -234,8 +234,8 @@ void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t
     std::fill_n(sums, rows, 0.f);
     for (dim_t i = 0; i < rows; i++)
         std::fill_n(y + i * h.y_row, h.value_width, 0.f);
-    const dim_t begin = (h.origin + h.seen_by(first).begin) / t.keys * t.keys - h.origin,
-                end = h.seen_by(first + rows - 1).end;
+    const dim_t begin = (h.origin + h.seen_in_tiles(first).begin) / t.keys * t.keys - h.origin,
+                end = h.seen_in_tiles(first + rows - 1).end;
     for (dim_t n = begin; n < end; n += t.keys) {
         const key_range keys = {std::max<dim_t>(n, 0), std::min(n + t.keys, h.keys)};
         const dim_t count = keys.end - n, gone = keys.begin - n;
@@ -246,7 +246,7 @@ void attention_loops::in_tiles(const attention_head &h, const attention_tiles &t
             if (h.bias)
                 for (dim_t j = gone; j < count; j++)
                     row[j] = row[j] + h.bias[(first + i) * h.bias_row + n + j];
-            const key_range seen = h.seen_by(first + i);
+            const key_range seen = h.seen_in_tiles(first + i);
             std::fill(row, row + std::clamp<dim_t>(seen.begin - n, 0, count), lowest);
             std::fill(row + std::clamp<dim_t>(seen.end - n, 0, count), row + count, lowest);
             const float largest = code_->largest_of(row, count);

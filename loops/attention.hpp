@@ -43,6 +43,12 @@ struct attention_head {
         const dim_t end = std::min(past + row + 1, keys);
         return {window < 0 ? 0 : std::max<dim_t>(0, end - window), end};
     }
+    /// The same in tiles, where the window of a row behind all keys ends with the row, not with the keys.
+    key_range seen_in_tiles(dim_t row) const {
+        const key_range seen = seen_by(row);
+        return {is_causal && window >= 0 ? std::max<dim_t>(0, past + row + 1 - window) : seen.begin,
+                seen.end};
+    }
 };
 
 /// Where searches with several beams have the keys and values of one row: each key was written by some beam.

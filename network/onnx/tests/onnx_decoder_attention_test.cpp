@@ -62,6 +62,21 @@ TEST(GroupQueryAttention, PartsOfASequenceGiveWhatTheWholeGives) {
         }
 }
 
+/// Of five rows two are the sequence's: the window of row 3 has one key of it, that of row 4 none.
+TEST(GroupQueryAttention, WindowsOfPaddingEndWithItsRows) {
+    const floats q = numbers(5 * heads * width, 1.f), k = numbers(5 * heads * width, 1.f, 2),
+                 v = numbers(5 * heads * width, 1.f, 3);
+    one_node n("GroupQueryAttention");
+    n.input<float>({1, 5, heads * width}, q).input<float>({1, 5, heads * width}, k);
+    n.input<float>({1, 5, heads * width}, v);
+    n.graph.nodes[0].inputs.insert(n.graph.nodes[0].inputs.end(), 2, -1);
+    n.input<std::int32_t>({1}, {1}).constant<std::int32_t>({}, {5}).set("num_heads", heads);
+    n.set("kv_num_heads", heads).set("local_window_size", std::int64_t{3}).output().output().output();
+    const floats y = n.run<float>();
+    EXPECT_EQ(rows_of(y, heads * width, 3, 1), rows_of(v, heads * width, 1, 1));
+    EXPECT_EQ(rows_of(y, heads * width, 4, 1), floats(heads * width, 0.f));
+}
+
 /// Behind the end of a sequence the present has zeros, or in one buffer with the past what is there.
 TEST(GroupQueryAttention, RowsBehindASequenceAreZerosOrStay) {
     const floats past(2 * groups * 6 * width, 5.f), q = numbers(2 * heads * width, 1.f),

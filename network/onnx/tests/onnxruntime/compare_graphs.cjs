@@ -3,8 +3,8 @@
 // again: FIRST is its number, COUNT 1. Kinds: random, wide, broken, operators, single, special, unread and
 // versions are without end; probes break each condition of each pattern, products go through the ways to sum
 // up, conditions are those of single passes, rules those of level 1, units those of codes, nbits have weights in
-// blocks (nbits_floats none that are rounded), flows have graphs in nodes, blocks are of
-// channels, unusual ones are not made by these generators, known ones are known to differ.
+// blocks (nbits_floats none that are rounded), flows have graphs in nodes, decoders have pasts,
+// blocks are of channels, unusual ones are not made by these generators, known ones are known to differ.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
@@ -18,7 +18,7 @@ const known = require('./known_graphs.cjs'), unusual = require('./unusual_graphs
 const attentions = require('./attention_graphs.cjs');
 const conditions = require('./condition_graphs.cjs'), blocks = require('./block_graphs.cjs');
 const {nbits_graph, floats_graph} = require('./nbits_graphs.cjs');
-const {flow_graph} = require('./flow_graphs.cjs');
+const {flow_graph} = require('./flow_graphs.cjs'), {decoder_graph} = require('./decoder_graphs.cjs');
 const rules = require('./rule_graphs.cjs'), units = require('./unit_graphs.cjs');
 
 const listed = (graphs) => ({graph: (i) => graphs[i].graph(), name: (i) => graphs[i].name, count: () => graphs.length});
@@ -61,7 +61,7 @@ const kinds = {
     attentions: listed(attentions), conditions: listed(conditions), blocks: listed(blocks),
     rules: listed(rules), units: listed(units),
     nbits: {graph: nbits_graph}, nbits_floats: {graph: floats_graph},
-    flows: {graph: flow_graph},
+    flows: {graph: flow_graph}, decoders: {graph: decoder_graph},
 };
 
 const arrays = {

@@ -34,6 +34,7 @@ fi
 # The same on every CPU with AVX2:
 compare nbits_floats 0 200
 compare flows 0 1000 # graphs in nodes
+compare decoders 0 300
 grep -q avx512_vnni /proc/cpuinfo || {
     echo "the others are skipped: without AVX512-VNNI ONNX Runtime computes otherwise (levels.cjs)"
     exit 0
