@@ -6,8 +6,9 @@
 //     octet::sequence text = model.new_sequence();
 //     const std::vector<float> logits = model.run(text, {1, 15, 7}); // behind the token 7
 //
-// The network has the inputs `input_ids` and `attention_mask`, perhaps `position_ids`, pasts to which an
-// operator appends, and the output `logits`, as ONNX Runtime GenAI's model builder writes it. Keys and values
+// The network has the inputs `input_ids` and `attention_mask`, perhaps `position_ids`, `total_sequence_length`
+// and `past_sequence_length`, pasts to which an operator of attention appends, and the output `logits`, as
+// ONNX Runtime GenAI's model builder writes it. Keys and values
 // of a sequence lie where they are, with room for `decoder_options::capacity` tokens; a run writes those of
 // new tokens behind them and copies nothing. A few plans, for 1 token of 1, 2, 4, … sequences and for 16, 64,
 // 256 and 512 tokens of one, serve all lengths. Single rows are summed up as several are

@@ -158,10 +158,32 @@ void part::set_ports(const graph &g, const selection &nodes) {
         throw error(status::unimplemented, "nobody reads what it computes");
 }
 
+/// total_sequence_length of GroupQueryAttention is computed from sizes, or an input.
+void part::find_grown(const graph &g, const selection &nodes) {
+    constexpr std::size_t total = 6, past = 3; // among the inputs; keys and values side by side
+    const auto place_of = [](const std::vector<int> &values, int v) {
+        return static_cast<std::size_t>(std::find(values.begin(), values.end(), v) - values.begin());
+    };
+    for (const int i : nodes.nodes) {
+        const node &n = g.nodes[static_cast<std::size_t>(i)];
+        if (n.op != "GroupQueryAttention" || n.inputs.size() <= total)
+            continue;
+        for (std::size_t k = 0; k < 2 && k + 1 < n.outputs.size(); k++) {
+            const grown found{place_of(nodes.inputs, n.inputs[total]),
+                              place_of(nodes.inputs, n.inputs[past + k]),
+                              place_of(nodes.outputs, n.outputs[1 + k])};
+            if (found.total < inputs_.size() && found.past < inputs_.size() &&
+                found.present < outputs_.size() && inputs_[found.total].type == element::s32)
+                grown_.push_back(found);
+        }
+    }
+}
+
 part::part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings,
            const std::function<void(const std::string &)> &tell)
     : ort_(ort), nodes_(nodes.nodes), is_open_(onnxruntime::is_open(g, nodes)) {
     set_ports(g, nodes);
+    find_grown(g, nodes);
     const network_options options = options_of(settings);
     cached_network cached(settings, tell);
     const bool is_final = !settings.wants_context_model && settings.cache_dir.empty();
@@ -265,6 +287,10 @@ part::idle_context part::context_for(ort_kernel_context *context,
     sizes at;
     for (const ort_value *v : values)
         at.push_back(dims_of(ort_, v));
+    for (const grown &y : grown_) {
+        const auto total = *static_cast<const std::int32_t *>(data_of(ort_, values[y.total]));
+        at.push_back(at[y.past].size() == 4 && total <= at[y.past][2] ? at[y.past] : dims());
+    }
     return take(at);
 }
 
@@ -294,8 +320,12 @@ part::idle_context part::take(const sizes &at) const {
 network part::resized(const sizes &at) const {
     network net = network_->new_context();
     network_sizes wanted;
-    for (std::size_t i = 0; i < at.size(); i++)
+    for (std::size_t i = 0; i < inputs_.size(); i++)
         wanted.shapes.emplace(inputs_[i].name, memory::dims(at[i].begin(), at[i].end()));
+    for (std::size_t i = inputs_.size(); i < at.size(); i++)
+        if (!at[i].empty())
+            wanted.shapes.emplace(outputs_[grown_[i - inputs_.size()].present].name,
+                                  memory::dims(at[i].begin(), at[i].end()));
     net.resize(wanted);
     return net;
 }

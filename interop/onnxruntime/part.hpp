@@ -74,12 +74,17 @@ public:
     void compute(ort_kernel_context *context) const;
 
 private:
-    using sizes = std::vector<std::vector<std::int64_t>>; ///< dimensions of all inputs
+    /// Dimensions of all inputs; behind them those of outputs that `grown_` has, where the past has room.
+    using sizes = std::vector<std::vector<std::int64_t>>;
     struct port {
         std::string name;
         int type;
         std::vector<std::int64_t> dims; ///< as the graph has them
         std::size_t place = 0;          ///< among the node's inputs or outputs
+    };
+    /// Keys and values that a run's total_sequence_length makes as long as the past if that has room for it.
+    struct grown {
+        std::size_t total, past, present; ///< places among inputs and outputs
     };
     struct tensor_facts {
         data_type type;
@@ -98,6 +103,7 @@ private:
     };
 
     void set_ports(const graph &g, const selection &nodes);
+    void find_grown(const graph &g, const selection &nodes);
     idle_context context_for(ort_kernel_context *context, std::vector<const ort_value *> &values) const;
     idle_context take(const sizes &at) const;
     network resized(const sizes &at) const;
@@ -109,6 +115,7 @@ private:
     const runtime &ort_;
     std::vector<int> nodes_;
     std::vector<port> inputs_, outputs_;
+    std::vector<grown> grown_;
     bool is_open_ = false;
     sizes fixed_; ///< sizes that contexts begin with
     std::unique_ptr<network> network_;

@@ -42,6 +42,10 @@ struct node_marks {
     /// Sums and products of INT64, which is s32 here: results must not leave 32 bits. For steps, too.
     bool is_wide = false;
 
+    // ---- From the caller, for shape inference
+
+    std::optional<memory::dims> declared; ///< shape of an output whose size a run's numbers decide
+
     // ---- From shape inference, for steps and passes
 
     std::optional<std::string> padding_word; ///< a window's `auto_pad` in the file; `pads` has its numbers
@@ -70,10 +74,10 @@ struct node_marks {
 
 /// All fields, to compare them: a new one does not compile until it is listed here.
 inline auto fields_of(const node_marks &m) {
-    const auto &[absent, wide, word, order, reduced, slice, factor, unread, folded, activation, own, gelu,
-                 matrix, alone, summand, blocks, vectors, in_order] = m;
-    return std::tie(absent, wide, word, order, reduced, slice, factor, unread, folded, activation, own, gelu,
-                    matrix, alone, summand, blocks, vectors, in_order);
+    const auto &[absent, wide, declared, word, order, reduced, slice, factor, unread, folded, activation, own,
+                 gelu, matrix, alone, summand, blocks, vectors, in_order] = m;
+    return std::tie(absent, wide, declared, word, order, reduced, slice, factor, unread, folded, activation,
+                    own, gelu, matrix, alone, summand, blocks, vectors, in_order);
 }
 inline bool operator==(const node_marks &a, const node_marks &b) { return fields_of(a) == fields_of(b); }
 

@@ -11,6 +11,9 @@ class appending_step {
 public:
     /// Whether the step appends to `past` and gives `present`.
     virtual bool appends(const buffer &past, const buffer &present) const = 0;
+    /// Whether masks that it reads have a column for each row of the tensors, of which sequences that lie
+    /// apart have the last ones. Otherwise columns are those of rows from the first one on.
+    virtual bool takes_last_columns() const = 0;
 
 protected:
     ~appending_step() = default;

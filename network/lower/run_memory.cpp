@@ -42,9 +42,9 @@ void run_memory::bind(slot_id slot, void *user) {
     addresses_[slot.index()] = user ? user : own_address(slot);
 }
 
-void run_memory::bind_sequences(slot_id slot, std::vector<std::uint8_t *> bytes) {
+void run_memory::bind_sequences(slot_id slot, std::vector<sequence_place> places) {
     sequences_.resize(addresses_.size());
-    sequences_[slot.index()] = std::move(bytes);
+    sequences_[slot.index()] = std::move(places);
 }
 
 void run_memory::refill(slot_id slot) {

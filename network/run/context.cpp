@@ -10,7 +10,6 @@
 #include <new>
 
 #include "network/graph/descs.hpp"
-#include "network/lower/appending.hpp"
 #include "network/run/on_behalf_of.hpp"
 
 namespace octet::model {
@@ -89,25 +88,26 @@ bool context::are_appended(const binding &past, const binding &present) const {
     if (past.output || !present.output || past.bytes != present.bytes || past.size != present.size ||
         present.is_copied)
         return false;
-    return appends(past.tensor, present.tensor);
+    return appending(past.tensor, present.tensor) != nullptr;
 }
 
-bool context::appends(tensor_id past, tensor_id present) const {
+const appending_step *context::appending(tensor_id past, tensor_id present) const {
     std::ptrdiff_t readers = 0;
     for (const node &n : get_graph().nodes)
         readers += std::count(n.inputs.begin(), n.inputs.end(), static_cast<int>(past.index()));
     if (readers > 1)
-        return false;
+        return nullptr;
     const buffer &from = plan_->buffers[past.index()], &to = plan_->buffers[present.index()];
-    return std::any_of(plan_->steps.begin(), plan_->steps.end(), [&](const auto &step) {
-        const auto *const appending = dynamic_cast<const appending_step *>(step.get());
-        return appending && appending->appends(from, to);
-    });
+    for (const auto &step : plan_->steps)
+        if (const auto *const one = dynamic_cast<const appending_step *>(step.get());
+            one && one->appends(from, to))
+            return one;
+    return nullptr;
 }
 
-void context::bind_sequences(tensor_id past, tensor_id present, const std::vector<std::uint8_t *> &bytes) {
+void context::bind_sequences(tensor_id past, tensor_id present, const std::vector<sequence_place> &places) {
     for (const tensor_id t : {past, present})
-        memory_.bind_sequences(plan_->buffers[t.index()].slot(), bytes);
+        memory_.bind_sequences(plan_->buffers[t.index()].slot(), places);
 }
 
 void context::bind(const binding &b) {

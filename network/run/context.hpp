@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "network/lower/appending.hpp"
 #include "network/run/plan.hpp"
 
 namespace octet::model {
@@ -24,10 +25,10 @@ public:
     /// All of them, with null bytes for those that are not bound; one for each input and output.
     void bind(const std::vector<network::source_buffer> &inputs,
               const std::vector<network::result_buffer> &outputs);
-    /// Whether some step appends to the input and gives the output, and nothing else reads either.
-    bool appends(tensor_id past, tensor_id present) const;
+    /// The step that appends to the input and gives the output, if nothing else reads the input; else null.
+    const appending_step *appending(tensor_id past, tensor_id present) const;
     /// Lets each sequence of a batch have its past, and what this becomes, in bytes of its own. Both are lent.
-    void bind_sequences(tensor_id past, tensor_id present, const std::vector<std::uint8_t *> &bytes);
+    void bind_sequences(tensor_id past, tensor_id present, const std::vector<sequence_place> &places);
     void reset_state();
     /// Inputs as they are in `old`, a context of the same network in other sizes, but those that `staged`
     /// has, and buffers bound to outputs. Throws octet::error where such a buffer has not the size of its

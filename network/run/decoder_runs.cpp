@@ -5,8 +5,10 @@
 #include "network/run/decoder_runs.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
+#include "network/graph/descs.hpp"
 #include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "octet/settings.hpp"
@@ -16,7 +18,8 @@ namespace {
 
 constexpr dim_t chunks[] = {512, 256, 64, 16}, least_chunk = 16, most_together = 64;
 
-const char *const names_of_inputs = "input_ids, attention_mask, position_ids, and pasts of 4 dimensions";
+const char *const names_of_inputs = "input_ids, attention_mask, position_ids, total_sequence_length, "
+                                    "past_sequence_length, and pasts of 4 dimensions";
 
 bool is_cache(const tensor &t) { return t.dims.size() == 4 && t.dims[1] > 0 && t.dims[3] > 0; }
 
@@ -56,12 +59,15 @@ decoder_runs::description::description(graph g, const decoder_options &options)
     : logits(g.outputs.size()), layout(std::make_shared<past_layout>(capacity_for(g, options))) {
     for (const tensor_id t : inputs_of(g)) {
         const tensor &input = tensor_at(g, t);
-        tensor_id *const known = input.name == "input_ids"        ? &tokens
-                                 : input.name == "attention_mask" ? &mask
-                                 : input.name == "position_ids"   ? &positions
-                                                                  : nullptr;
+        tensor_id *const known = input.name == "input_ids"               ? &tokens
+                                 : input.name == "attention_mask"        ? &mask
+                                 : input.name == "position_ids"          ? &positions
+                                 : input.name == "total_sequence_length" ? &all
+                                 : input.name == "past_sequence_length"  ? &before
+                                                                         : nullptr;
         if (known) {
-            need_rank(input, 2, data_type::s32);
+            const bool is_number = known == &all || known == &before;
+            need_rank(input, !is_number ? 2 : input.dims.empty() ? 0 : 1, data_type::s32);
             *known = t;
             continue;
         }
@@ -78,6 +84,8 @@ decoder_runs::description::description(graph g, const decoder_options &options)
             logits = o;
         else
             lent.push_back(outputs_of(g)[o]);
+    for (const node &n : g.nodes)
+        readers_of_before += std::count(n.inputs.begin(), n.inputs.end(), before.number());
     if (!tokens || !mask || pasts.empty() || logits == g.outputs.size())
         refuse(std::string("the network is no decoder: inputs are ") + names_of_inputs +
                ", and one of the outputs is logits");
@@ -85,29 +93,34 @@ decoder_runs::description::description(graph g, const decoder_options &options)
         std::make_shared<shared_network>(std::move(g), checked_network(options.network), std::move(lent));
 }
 
-network_sizes decoder_runs::description::sizes(dim_t batch, dim_t rows) const {
+network_sizes decoder_runs::description::sizes(dim_t batch, dim_t rows, dim_t columns, dim_t past) const {
     network_sizes sizes;
     sizes.shapes["input_ids"] = {batch, rows};
-    sizes.shapes["attention_mask"] = {batch, layout->capacity()};
+    sizes.shapes["attention_mask"] = {batch, columns};
     if (positions)
         sizes.shapes["position_ids"] = {batch, rows};
     for (const auto &[name, dims] : past_dims)
-        sizes.shapes[name] = {batch, dims[1], dims[2], dims[3]};
+        sizes.shapes[name] = {batch, dims[1], past, dims[3]};
     return sizes;
 }
 
-decoder_runs::place::place(const description &d, dim_t batch, dim_t of_rows)
-    : where(d.network->at(d.sizes(batch, of_rows))), rows(of_rows) {
+decoder_runs::place::place(const description &d, dim_t batch, dim_t of_rows, dim_t past_rows)
+    : where(d.network->at(d.sizes(batch, of_rows, d.layout->capacity(), past_rows))), rows(of_rows) {
     const graph &g = where.get_graph();
     for (const tensor_id past : d.pasts) {
         const auto outputs = outputs_of(g);
-        const auto found =
-            std::find_if(outputs.begin(), outputs.end(), [&](tensor_id t) { return where.appends(past, t); });
-        if (found == outputs.end() || tensor_at(g, *found).dims != tensor_at(g, past).dims)
+        const auto found = std::find_if(outputs.begin(), outputs.end(),
+                                        [&](tensor_id t) { return where.appending(past, t) != nullptr; });
+        if (found == outputs.end() || tensor_at(g, *found).dims[2] != d.layout->capacity())
             refuse("input '" + tensor_at(g, past).name +
-                   "' is not appended to in place, allowed: pasts of GroupQueryAttention, read by it alone");
+                   "' is not appended to in place, allowed: pasts of an operator of attention, read by it "
+                   "alone");
         presents.push_back(*found);
+        takes_last_columns = takes_last_columns || where.appending(past, *found)->takes_last_columns();
     }
+    if (d.before && d.readers_of_before != static_cast<std::ptrdiff_t>(d.pasts.size() / 2))
+        refuse("past_sequence_length is read " + std::to_string(d.readers_of_before) +
+               " times, allowed: by each " + "operator that appends, and by nothing else");
     const tensor &y = tensor_at(g, outputs_of(g)[d.logits]);
     need_rank(y, 3, data_type::f32);
     rows_of_logits = y.dims[1];
@@ -128,10 +141,101 @@ std::unique_ptr<sequence_memory> decoder_runs::new_sequence() const {
     return std::make_unique<sequence_memory>(of_->layout);
 }
 
+/// Most operators give a past and the new rows behind it, some a past that had room for them.
+decoder_runs::place &decoder_runs::make(dim_t batch, dim_t rows) {
+    const dim_t capacity = of_->layout->capacity();
+    const auto with_past = [&](dim_t past) -> place & {
+        return places_.try_emplace({batch, rows}, *of_, batch, rows, past).first->second;
+    };
+    if (pasts_have_room_)
+        return with_past(capacity);
+    try {
+        return with_past(capacity - rows);
+    } catch (const error &) {
+        if (!places_.empty()) // they have the other form
+            throw;
+        try {
+            place &made = with_past(capacity);
+            pasts_have_room_ = true;
+            return made;
+        } catch (const error &) { // the first one tells more
+        }
+        throw;
+    }
+}
+
 decoder_runs::place &decoder_runs::at(dim_t batch, dim_t rows) {
     const auto found = places_.find({batch, rows});
-    return found != places_.end() ? found->second
-                                  : places_.try_emplace({batch, rows}, *of_, batch, rows).first->second;
+    if (found != places_.end())
+        return found->second;
+    place &made = make(batch, rows);
+    if (made.takes_last_columns && !pasts_have_room_ && !of_->is_checked)
+        check_positions(made);
+    return made;
+}
+
+bool decoder_runs::has_chunk(dim_t rows) {
+    if (rows >= of_->layout->capacity() || refused_.count(rows) != 0)
+        return false;
+    try {
+        at(1, rows);
+    } catch (const error &e) {
+        if (e.status != status::unimplemented)
+            throw;
+        refused_.insert(rows);
+        return false;
+    }
+    return true;
+}
+
+/// Behind the last of some tokens, from a network that gets all of them and no past.
+std::vector<float> decoder_runs::logits_at_once(const std::vector<std::int32_t> &tokens) const {
+    const auto count = static_cast<dim_t>(tokens.size());
+    context all(of_->network->at(of_->sizes(1, count, count, 0)));
+    const auto fill = [&](tensor_id t, const auto &number_of) {
+        for (dim_t i = 0; t && i < element_count(tensor_at(all.get_graph(), t).dims); i++)
+            static_cast<std::int32_t *>(all.get_memory(t).get_data_handle())[i] = number_of(i);
+    };
+    fill(of_->tokens, [&](dim_t i) { return tokens[static_cast<std::size_t>(i)]; });
+    fill(of_->mask, [](dim_t) { return 1; });
+    fill(of_->positions, [](dim_t i) { return static_cast<std::int32_t>(i); });
+    fill(of_->all, [&](dim_t) { return static_cast<std::int32_t>(count); });
+    fill(of_->before, [](dim_t) { return 0; });
+    const tensor_ids outputs = outputs_of(all.get_graph());
+    std::vector<std::vector<std::uint8_t>> presents; // which are lent
+    for (std::size_t o = 0; o < outputs.size(); o++)
+        if (o != of_->logits) {
+            presents.emplace_back(dense_desc(tensor_at(all.get_graph(), outputs[o])).get_size());
+            all.bind_sequences(outputs[o], outputs[o], {{presents.back().data(), 0}});
+        }
+    all.run({});
+    const memory y = all.get_memory(outputs[of_->logits]);
+    const auto *const end =
+        static_cast<const float *>(y.get_data_handle()) + y.get_desc().get_size() / sizeof(float);
+    return {end - y.get_desc().dims().back(), end};
+}
+
+/// A network may take the number of rows of a past for the number of tokens.
+void decoder_runs::check_positions(const place &made) {
+    of_->is_checked = true;
+    const tensor &y = tensor_at(made.where.get_graph(), outputs_of(made.where.get_graph())[of_->logits]);
+    std::vector<std::vector<std::int32_t>> parts = {{0}, {1}, {2, 1, 0}};
+    std::vector<std::int32_t> all;
+    sequence_memory text(of_->layout);
+    std::vector<float> logits;
+    for (std::vector<std::int32_t> &part : parts) {
+        for (std::int32_t &token : part)
+            token = static_cast<std::int32_t>(std::min<dim_t>(token, y.dims.back() - 1));
+        all.insert(all.end(), part.begin(), part.end());
+        logits = run({{&text, &part, false}}).front();
+    }
+    const std::vector<float> expected = logits_at_once(all);
+    if (std::memcmp(logits.data(), expected.data(), expected.size() * sizeof(float)) == 0)
+        return;
+    of_->is_checked = false;
+    places_.clear();
+    refuse("logits depend on how many rows the pasts have, not on those that attention_mask counts alone, "
+           "allowed: positions from position_ids, or from attention_mask");
 }
 
 // ---- Running
@@ -149,10 +253,11 @@ struct decoder_runs::progress {
 /// Tokens for which the next plan is: perhaps more than are left, if there is room for them.
 dim_t decoder_runs::next_rows(const progress &p) {
     for (const dim_t rows : chunks)
-        if (rows <= p.left())
+        if (rows <= p.left() && has_chunk(rows))
             return rows;
     const bool fits = p.left() > 1 && p.size + least_chunk <= of_->layout->capacity();
-    return fits && at(1, least_chunk).rows_of_logits == least_chunk ? least_chunk : 1;
+    return fits && has_chunk(least_chunk) && at(1, least_chunk).rows_of_logits == least_chunk ? least_chunk
+                                                                                              : 1;
 }
 
 sequence_memory &decoder_runs::idle(std::size_t i) {
@@ -173,15 +278,20 @@ void decoder_runs::run(const std::vector<progress *> &together, dim_t batch, dim
         std::int32_t *const tokens = p.elements(of_->tokens) + b * rows;
         std::fill(std::copy_n(one ? one->tokens + one->done : tokens, given, tokens), tokens + rows, 0);
         std::int32_t *const mask = p.elements(of_->mask) + b * capacity;
-        std::fill(std::fill_n(mask, size + rows, 1), mask + capacity, 0);
+        const dim_t first = p.takes_last_columns ? capacity - size - rows : 0;
+        std::fill(std::fill_n(std::fill_n(mask, first, 0), size + rows, 1), mask + capacity, 0);
         for (dim_t r = 0; of_->positions && r < rows; r++)
             p.elements(of_->positions)[b * rows + r] = static_cast<std::int32_t>(size + r);
     }
+    if (of_->all)
+        *p.elements(of_->all) = static_cast<std::int32_t>(capacity);
+    if (of_->before) // each sequence tells its own
+        *p.elements(of_->before) = static_cast<std::int32_t>(together.front()->size);
     for (std::size_t i = 0; i < of_->pasts.size(); i++) {
-        std::vector<std::uint8_t *> bytes;
-        for (const sequence_memory *m : memories)
-            bytes.push_back(m->cache(i));
-        p.where.bind_sequences(of_->pasts[i], p.presents[i], bytes);
+        std::vector<sequence_place> sequences;
+        for (std::size_t b = 0; b < memories.size(); b++)
+            sequences.push_back({memories[b]->cache(i), b < together.size() ? together[b]->size : 0});
+        p.where.bind_sequences(of_->pasts[i], p.presents[i], sequences);
     }
     p.where.run({});
     const memory y = p.where.get_memory(outputs_of(p.where.get_graph())[of_->logits]);

@@ -7,6 +7,7 @@
 #include "network/dialect.hpp"
 #include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
+#include "network/graph/node_marks.hpp"
 #include "network/run/sizes.hpp"
 #include "network/shapes/known_shapes.hpp"
 
@@ -14,11 +15,31 @@ namespace octet::model {
 namespace {
 
 /// Names are kept as they are printed, and can be given so or as the file has them.
+bool is_called(const tensor &t, const std::string &name) {
+    return t.name == name || t.name == printable(name);
+}
+
+tensor_id output_named(const graph &g, const std::string &name) {
+    for (const tensor_id t : outputs_of(g))
+        if (is_called(tensor_at(g, t), name))
+            return t;
+    return {};
+}
+
+/// The node that computes the output of this name; none of another name.
+node *writer_of(graph &g, const std::string &name) {
+    if (const tensor_id t = output_named(g, name))
+        for (node &n : g.nodes)
+            if (any_of(outputs_of(n), [&](tensor_id written) { return written == t; }))
+                return &n;
+    return nullptr;
+}
+
 tensor &input_named(graph &g, const std::string &name) {
     std::string names;
     for (const tensor_id t : inputs_of(g)) {
         tensor &input = tensor_at(g, t);
-        if (input.name == name || input.name == printable(name))
+        if (is_called(input, name))
             return input;
         names += (names.empty() ? "'" : ", '") + input.name + "'";
     }
@@ -68,6 +89,14 @@ bool computes_shapes(const graph &g) {
     return any_of(g.nodes, [&](const node &n) {
         return any_of(outputs_of(n), [&](tensor_id t) { return t && tensor_at(g, t).data.size() != 0; });
     });
+}
+
+/// Shapes that were given for outputs are what the inputs' give.
+void check_outputs(const graph &g, const network_sizes &sizes) {
+    for (const auto &[name, dims] : sizes.shapes)
+        if (const tensor_id t = output_named(g, name); t && tensor_at(g, t).dims != dims)
+            refuse("shape " + to_text(dims) + " of output '" + name + "' is given, the inputs' shapes give " +
+                   to_text(tensor_at(g, t).dims));
 }
 
 memory::dims &input_dims(graph &g, tensor_id t) { return tensor_at(g, t).dims; }
@@ -128,7 +157,10 @@ void set_input_sizes(graph &g, const network_sizes &sizes) {
     for (const auto &[name, size] : sizes.dimensions)
         set_dimension(g, name, size);
     for (const auto &[name, dims] : sizes.shapes)
-        set_dims(input_named(g, name), dims);
+        if (node *const n = writer_of(g, name))
+            set_mark(*n, &node_marks::declared, dims);
+        else
+            set_dims(input_named(g, name), dims);
     for (const auto &[name, size] : sizes.dimensions)
         require_dimension(g, name, size);
     for (const tensor_id t : inputs_of(g))
@@ -157,8 +189,10 @@ void require_first_dimensions(const graph &g) {
 
 void set_sizes(graph &g, const network_sizes &sizes) {
     set_input_sizes(g, {0, sizes.shapes, sizes.dimensions});
-    if (!sizes.dimensions.empty() || !sizes.shapes.empty())
+    if (!sizes.dimensions.empty() || !sizes.shapes.empty()) {
         infer_shapes(g);
+        check_outputs(g, sizes);
+    }
     if (sizes.batch != 0)
         change_batch(g, sizes.batch);
 }

@@ -18,6 +18,7 @@ namespace octet::tests {
 namespace {
 
 using onnxruntime::element::f32;
+using onnxruntime::element::s32;
 using onnxruntime::element::s64;
 
 /// A decoder with inputs and outputs.
@@ -87,8 +88,9 @@ TEST(OnnxRuntimeDecoders, HaveTheRecordedBytes) {
 constexpr std::int64_t heads = 4, groups = 2, width = 16, capacity = 24,
                        hidden = (heads + 2 * groups) * width;
 
-/// GroupQueryAttention with open sizes behind a product, as decoders have it.
-std::vector<std::uint8_t> attention_model() {
+/// GroupQueryAttention with open sizes behind a product, as decoders have it. Its total_sequence_length is the
+/// length of the mask, or an input.
+std::vector<std::uint8_t> attention_model(bool has_total) {
     using b = onnx_builder;
     b m(18);
     const auto open = [&m](const std::string &name, const std::vector<std::string> &sizes, auto element) {
@@ -107,6 +109,8 @@ std::vector<std::uint8_t> attention_model() {
     };
     open("x", {"1", "rows", std::to_string(hidden)}, 0.f);
     open("attention_mask", {"1", "all"}, std::int64_t{});
+    if (has_total)
+        m.input<std::int32_t>("total", {1});
     for (const char *const name : {"past_key", "past_value"})
         open(name, {"1", std::to_string(groups), "past", std::to_string(width)}, 0.f);
     for (const char *const name : {"cosines", "sines"}) {
@@ -122,7 +126,8 @@ std::vector<std::uint8_t> attention_model() {
     b::set(m.node("Cast", {"last"}, {"lengths"}), "to", std::int64_t{onnx::TensorProto::INT32});
     m.node("Shape", {"attention_mask"}, {"sizes"});
     m.node("Gather", {"sizes", "first"}, {"size"});
-    b::set(m.node("Cast", {"size"}, {"total"}), "to", std::int64_t{onnx::TensorProto::INT32});
+    if (!has_total)
+        b::set(m.node("Cast", {"size"}, {"total"}), "to", std::int64_t{onnx::TensorProto::INT32});
     onnx::NodeProto &n =
         m.node("GroupQueryAttention",
                {"x", "", "", "past_key", "past_value", "lengths", "total", "cosines", "sines"},
@@ -155,10 +160,10 @@ ort_tensor with_room(const ort_tensor &rows, std::int64_t room) {
     return wide;
 }
 
-TEST(OnnxRuntimeDecoders, AppendToOneBuffer) {
-    if (!host::get())
-        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
-    const session s(attention_model(), all_on_octet());
+/// Steps in one buffer, and the same with keys and values apart.
+void compare_in_place(bool has_total) {
+    SCOPED_TRACE(has_total);
+    const session s(attention_model(has_total), all_on_octet());
     const std::vector<std::string> own = s.operators_of(by::octet);
     ASSERT_EQ(std::count(own.begin(), own.end(), "GroupQueryAttention"), 1);
     ort_tensor keys{f32, {1, groups, 0, width}, {}}, values = keys;
@@ -166,17 +171,28 @@ TEST(OnnxRuntimeDecoders, AppendToOneBuffer) {
     std::int64_t done = 0;
     for (const std::int64_t rows : {5, 1, 1, 3, 1}) {
         done += rows;
-        const ort_tensor x = random_reals({1, rows, hidden}, static_cast<unsigned>(done), 1.f),
-                         mask = ones(done);
-        const std::vector<ort_tensor> apart = s.run({x, mask, keys, values});
+        std::vector<ort_tensor> x = {random_reals({1, rows, hidden}, static_cast<unsigned>(done), 1.f),
+                                     ones(done)};
+        if (has_total)
+            x.push_back({s32, {1}, {static_cast<std::uint8_t>(done), 0, 0, 0}});
+        std::vector<ort_tensor> all = x;
+        all.insert(all.end(), {keys, values});
+        const std::vector<ort_tensor> apart = s.run(all);
         keys = apart[1];
         values = apart[2];
         std::vector<ort_tensor> y = {{f32, {1, rows, heads * width}, {}}};
         y[0].bytes.resize(static_cast<std::size_t>(rows * heads * width) * sizeof(float));
-        s.run_in_place({x, mask}, caches, y);
+        s.run_in_place(x, caches, y);
         EXPECT_EQ(difference(y, {apart[0]}), "") << done;
         EXPECT_EQ(difference(caches, {with_room(keys, capacity), with_room(values, capacity)}), "") << done;
     }
+}
+
+TEST(OnnxRuntimeDecoders, AppendToOneBuffer) {
+    if (!host::get())
+        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    for (const bool has_total : {false, true})
+        compare_in_place(has_total);
 }
 
 } // namespace

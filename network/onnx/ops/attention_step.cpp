@@ -42,20 +42,34 @@ attention_step::attention_step(const lowering &l, const attention_sizes &sizes,
                                        : loops_::scratch_of_scores(rows, s_.rows_of_keys(), s_.width)));
 }
 
-void attention_step::append(const run_memory &m, const source &s, dim_t past) const {
+bool attention_step::appends(const buffer &past, const buffer &present) const {
+    const auto does = [&](const source &s) {
+        return s.past && s.present && s.past->slot() == past.slot() && s.present->slot() == present.slot();
+    };
+    return !scores_ && !has_beams() && (does(keys_) || does(values_));
+}
+
+float *attention_step::rows_of_group(const run_memory &m, const source &s, dim_t b, dim_t group) const {
+    const dim_t elements = s_.rows_of_keys() * s.width, bytes = s_.groups * elements * dim_t{sizeof(float)};
+    return reinterpret_cast<float *>(
+               m.sequence(*s.present, static_cast<std::size_t>(b), static_cast<std::size_t>(bytes))) +
+           group * elements;
+}
+
+void attention_step::append(const run_memory &m, const source &s) const {
     if (!s.present)
         return;
-    float *const all = m.at<float>(*s.present);
-    const float *const before = s.past ? m.at<float>(*s.past) : nullptr, *const rows = m.at<float>(s.rows),
+    const float *const before = s.past && !are_apart(m) ? m.at<float>(*s.past) : nullptr,
+                       *const rows = m.at<float>(s.rows),
                        *const bias = bias_ && biases_keys_ ? m.at<float>(*bias_) + s.bias : nullptr;
-    const dim_t all_rows = s_.rows_of_keys() * s.width;
-    loops::parallel_for(s_.batch * s_.groups, all_rows, [&](dim_t begin, dim_t end) {
+    const dim_t written = (before ? s_.rows_of_keys() : s_.added) * s.width;
+    loops::parallel_for(s_.batch * s_.groups, written, [&](dim_t begin, dim_t end) {
         for (dim_t i = begin; i < end; i++) {
             const dim_t b = i / s_.groups, g = i % s_.groups;
-            float *y = all + i * all_rows;
+            float *y = rows_of_group(m, s, b, g);
             if (const float *const x = before + i * s_.past * s.width; before && x != y)
                 std::copy_n(x, s_.past * s.width, y);
-            y += past * s.width;
+            y += filled(m, b) * s.width;
             const float *const head = s.at.at(rows, b, g);
             for (dim_t t = 0; t < s_.added; t++, y += s.width)
                 for (dim_t j = 0; j < s.width; j++)
@@ -64,21 +78,18 @@ void attention_step::append(const run_memory &m, const source &s, dim_t past) co
     });
 }
 
-loops::attention_head attention_step::head_of(const run_memory &m, dim_t b, dim_t h, dim_t keys) const {
-    const dim_t group = h / (s_.heads / s_.groups);
-    const auto rows_of = [&](const source &s) {
-        return s.present ? head_rows::one_by_one(s_.groups, s_.rows_of_keys(), s.width) : s.at;
-    };
-    const auto place_of = [&](const source &s) {
-        return rows_of(s).at<const float>(m.at<float>(s.present ? *s.present : s.rows), b, group);
+loops::attention_head attention_step::head_of(const run_memory &m, dim_t b, dim_t h) const {
+    const dim_t group = h / (s_.heads / s_.groups), keys = filled(m, b) + s_.added;
+    const auto place_of = [&](const source &s) -> const float * {
+        return s.present ? rows_of_group(m, s, b, group) : s.at.at(m.at<float>(s.rows), b, group);
     };
     loops::attention_head head{s_.q.at(m.at<float>(query_), b, h),
                                place_of(keys_),
                                place_of(values_),
                                s_.y.at(m.at<float>(dst_), b, h),
                                s_.q.row,
-                               rows_of(keys_).row,
-                               rows_of(values_).row,
+                               keys_.present ? s_.width : keys_.at.row,
+                               values_.present ? s_.value_width : values_.at.row,
                                s_.y.row,
                                s_.rows,
                                keys,
@@ -89,17 +100,26 @@ loops::attention_head attention_step::head_of(const run_memory &m, dim_t b, dim_
     return head;
 }
 
+/// Without the columns before the first of so many keys.
+loops::score_terms attention_step::shifted_terms(const run_memory &m, dim_t b, dim_t h, dim_t keys) const {
+    loops::score_terms t = terms(m, b, h);
+    const dim_t before = mask_columns(m) - keys;
+    for (const float **const first : {&t.summands[0], &t.summands[1], &t.folded})
+        if (*first)
+            *first += before;
+    return t;
+}
+
 void attention_step::run(const stream &, const run_memory &m) const {
     prepare_masks(m);
-    const dim_t past = past_keys(m), keys = past + s_.added;
-    append(m, keys_, past);
-    append(m, values_, past);
+    append(m, keys_);
+    append(m, values_);
     const dim_t block = tiles_ ? tiles_->rows : row_block, blocks = (s_.rows + block - 1) / block;
-    parts_.run(m, s_.batch * s_.heads * blocks, std::min(block, s_.rows) * keys * s_.width / 4,
+    parts_.run(m, s_.batch * s_.heads * blocks, std::min(block, s_.rows) * mask_columns(m) * s_.width / 4,
                [&](dim_t i, float *scratch) {
                    const dim_t h = i / blocks % s_.heads, b = i / blocks / s_.heads,
                                first = i % blocks * block, rows = std::min(block, s_.rows - first);
-                   loops::attention_head head = head_of(m, b, h, keys);
+                   loops::attention_head head = head_of(m, b, h);
                    if (bias_) {
                        const float *const bias = m.at<float>(*bias_) + h * s_.width;
                        for (dim_t s = 0; s < rows; s++)
@@ -115,7 +135,7 @@ void attention_step::run(const stream &, const run_memory &m) const {
                    else if (tiles_)
                        loop_.in_tiles(head, *tiles_, first, scratch);
                    else
-                       loop_.by_scores(head, terms(m, b, h), first, rows, scratch);
+                       loop_.by_scores(head, shifted_terms(m, b, h, head.keys), first, rows, scratch);
                });
 }
 

@@ -1,11 +1,14 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What MultiHeadAttention, DecoderMaskedMultiHeadAttention and the standard's Attention have in common: keys and values
-// go behind the past ones, then each head attends to them. They differ in masks and in the steps between.
+// go behind the past ones, then each head attends to them. They differ in masks and in the steps between. Where
+// sequences lie apart, each has as many rows of the past as it tells, and masks are made as if all had as many as the
+// tensors: columns before a sequence's first row are none of its.
 
 #include <optional>
 
 #include "loops/attention.hpp"
+#include "network/lower/appending.hpp"
 #include "network/onnx/ops/attention_heads.hpp"
 
 namespace octet::model {
@@ -27,22 +30,31 @@ struct attention_places {
     bool biases_keys = true; ///< else the bias is added to queries alone
 };
 
-class attention_step : public loop_step {
+class attention_step : public loop_step, public appending_step {
 public:
     /// With `tiles` there are no terms.
     attention_step(const lowering &l, const attention_sizes &sizes, const attention_places &places,
                    float scale, const std::optional<loops::attention_tiles> &tiles = std::nullopt);
 
     void run(const stream &, const run_memory &m) const override;
+    bool appends(const buffer &past, const buffer &present) const override;
+    bool takes_last_columns() const override { return true; }
     std::string explain() const override;
 
 protected:
     /// Refuses what a caller gave, before anything is written; writes masks.
     virtual void prepare_masks(const run_memory &) const {}
     virtual loops::score_terms terms(const run_memory &m, dim_t b, dim_t h) const = 0;
+    virtual bool has_beams() const { return false; }
     /// Where each row searches with several beams.
     virtual std::optional<loops::key_beams> beams(const run_memory &, dim_t) const { return std::nullopt; }
-    virtual dim_t past_keys(const run_memory &) const { return s_.past; } ///< rows that are filled
+    /// Rows of the past that are filled where sequences do not lie apart.
+    virtual dim_t past_keys(const run_memory &) const { return s_.past; }
+    bool are_apart(const run_memory &m) const { return keys_.past && m.sequences(*keys_.past); }
+    /// Columns of masks: rows of the past, and new ones.
+    dim_t mask_columns(const run_memory &m) const {
+        return are_apart(m) ? s_.rows_of_keys() : past_keys(m) + s_.added;
+    }
 
     /// None where the input is absent or empty.
     static std::optional<buffer> input_of(const lowering &l, std::size_t i) {
@@ -77,8 +89,15 @@ private:
         head_rows at;
         dim_t width, bias; ///< where its bias begins
     };
-    void append(const run_memory &m, const source &s, dim_t past) const;
-    loops::attention_head head_of(const run_memory &m, dim_t b, dim_t h, dim_t keys) const;
+    /// Rows of the past that sequence b has.
+    dim_t filled(const run_memory &m, dim_t b) const {
+        return are_apart(m) ? m.sequences(*keys_.past)[b].rows : past_keys(m);
+    }
+    /// Keys or values of a group, past and new ones.
+    float *rows_of_group(const run_memory &m, const source &s, dim_t b, dim_t group) const;
+    void append(const run_memory &m, const source &s) const;
+    loops::attention_head head_of(const run_memory &m, dim_t b, dim_t h) const;
+    loops::score_terms shifted_terms(const run_memory &m, dim_t b, dim_t h, dim_t keys) const;
 
     static constexpr dim_t row_block = 64; ///< of queries whose scores are there at once
 

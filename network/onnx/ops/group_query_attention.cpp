@@ -115,6 +115,7 @@ public:
     bool appends(const buffer &past, const buffer &present) const override {
         return keys_.appends(past, present) || values_.appends(past, present);
     }
+    bool takes_last_columns() const override { return false; }
     std::string explain() const override {
         return "a loop over " + std::to_string(s_.batch) + " sequences of " + std::to_string(s_.rows) +
                " rows and " + std::to_string(s_.heads) + " heads in " + std::to_string(s_.groups) + " groups";
@@ -439,6 +440,12 @@ std::unique_ptr<step> lower_group_query_attention(const lowering &l) {
 
 // ---- Shapes, and whether rows of a batch stay apart
 
+/// Whether an output is declared to have the rows of the past: they have room for the new ones.
+bool has_room(const node_shapes &n, dim_t past) {
+    const std::optional<memory::dims> &declared = n.marks().declared;
+    return past > 0 && declared && declared->size() == 4 && (*declared)[2] == past;
+}
+
 /// y, keys and values with those that are past, scores. As many keys are there as total_sequence_length says, which
 /// follows from sizes where the mask's does; if it is unknown, the new ones come behind all that are past.
 void infer_group_query_attention(node_shapes &n) {
@@ -447,7 +454,9 @@ void infer_group_query_attention(node_shapes &n) {
     read_code_options(n, s);
     const dim_t past = n.has_input(group_in::past_key) ? n.dims_of_rank(group_in::past_key, 4)[2] : 0;
     const auto known = known_integers(n.input(group_in::total));
-    const dim_t total = known && known->size() == 1 ? known->front() : past + s.rows;
+    const dim_t total = known && known->size() == 1 ? known->front()
+                        : has_room(n, past)         ? past
+                                                    : past + s.rows;
     const dim_t present = n.integer("sliding_window_cache", 0) != 0 ? past : std::max(total, past);
     n.set_output(data_type::f32, {s.batch, s.rows, s.heads * s.width});
     n.set_output(s.type(), s.cache(present), group_out::present_key);

@@ -72,11 +72,16 @@ loops::cached_codes group_cache::codes(const run_memory &m, const group_run &r, 
             s_.width, s_.code_bits, s_.has_scales_of_elements};
 }
 
+/// Sequences that lie apart have room for the new rows behind the past.
+const std::uint8_t *group_cache::past_group(const run_memory &m, dim_t i) const {
+    return past_ ? group(m, *past_, i, m.sequences(*past_) ? s_.present : s_.past) : nullptr;
+}
+
 /// Rows of the cache behind `filled` ones.
 void group_cache::keep_rest(const run_memory &m, dim_t i, dim_t filled) const {
     const dim_t bytes = s_.row_bytes();
     std::uint8_t *const y = group(m, present_, i, s_.present);
-    const std::uint8_t *const x = past_ ? group(m, *past_, i, s_.past) : nullptr;
+    const std::uint8_t *const x = past_group(m, i);
     if (x == y) // one buffer
         return;
     if (!keeps_rest_ || !x)
@@ -91,7 +96,8 @@ void group_cache::append(const run_memory &m, const group_run &r, dim_t i, const
     const dim_t bytes = s_.row_bytes(), rows_here = r.is_in_place ? s_.present : s_.most_keys(),
                 end = std::min(q.past + s_.rows, rows_here);
     std::uint8_t *const y = rows(m, r, i);
-    const std::uint8_t *const x = past_ ? group(m, *past_, i, s_.past) + q.dropped * bytes : nullptr;
+    const std::uint8_t *const before = past_group(m, i), *const x =
+                                                             before ? before + q.dropped * bytes : nullptr;
     if (x && x != y)
         std::memmove(y, x, static_cast<std::size_t>(q.past * bytes));
     if (r.is_in_place)

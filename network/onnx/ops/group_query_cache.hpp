@@ -79,6 +79,7 @@ public:
 private:
     /// Group i of all groups of a batch, each of which has so many rows.
     std::uint8_t *group(const run_memory &m, const buffer &b, dim_t i, dim_t rows) const;
+    const std::uint8_t *past_group(const run_memory &m, dim_t i) const; ///< null without a past
     void keep_rest(const run_memory &m, dim_t i, dim_t filled) const;
 
     group_sizes s_{};

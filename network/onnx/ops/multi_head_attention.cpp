@@ -54,8 +54,8 @@ private:
     dim_t rows_of_mask() const { return o_.is_causal || mask_dims_.size() == 3 ? s_.rows : 1; }
 
     void prepare_masks(const run_memory &m) const override {
-        const dim_t past = past_keys(m), columns = past + s_.added;
-        if (length_ && (past < 1 || past >= s_.past))
+        const dim_t columns = mask_columns(m), past = columns - s_.added;
+        if (length_ && !are_apart(m) && (past < 1 || past >= s_.past))
             refuse_value("past_sequence_length", past, "1 to " + std::to_string(s_.past - 1));
         if (summand_ && summand_dims_[3] != columns)
             refuse_value("the last dimension of attention_bias", summand_dims_[3], std::to_string(columns));
@@ -92,6 +92,7 @@ private:
     const std::int32_t *beams_of(const run_memory &m, dim_t b) const {
         return m.at<std::int32_t>(*beams_) + b * beam_dims_[2];
     }
+    bool has_beams() const override { return beams_.has_value(); }
     std::optional<loops::key_beams> beams(const run_memory &m, dim_t b) const override {
         if (!beams_)
             return std::nullopt;
@@ -107,7 +108,7 @@ private:
             terms.summand_rows[0] = x.row;
         }
         if (penalties_) {
-            const dim_t rows = rows_of_mask(), columns = past_keys(m) + s_.added;
+            const dim_t rows = rows_of_mask(), columns = mask_columns(m);
             terms.summands[1] = m.at<float>(*penalties_) + (mask_ ? b * rows * columns : 0);
             terms.summand_rows[1] = rows == 1 ? 0 : columns;
         }

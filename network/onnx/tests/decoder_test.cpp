@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <numeric>
 #include <random>
 
-#include "network/onnx/tests/onnx_builder.hpp"
+#include "network/onnx/tests/small_decoder.hpp"
 #include "octet/decoder.hpp"
 #include "support/expect_error.hpp"
 
@@ -20,111 +21,6 @@ using octet::decoder;
 using octet::sequence;
 using b = onnx_builder;
 using ids = std::vector<std::int32_t>;
-using floats = std::vector<float>;
-
-constexpr std::int64_t words = 19, hidden = 24, heads = 4, groups = 2, width = 16, layers = 2, places = 600;
-
-floats drawn(std::size_t count, float most, unsigned seed) {
-    std::minstd_rand random(seed);
-    floats x(count);
-    for (float &v : x)
-        v = (static_cast<float>(random() % 2001) - 1000.f) * most / 1000.f;
-    return x;
-}
-
-/// What a model has otherwise than the usual one.
-struct unlike {
-    bool has_positions = false, has_only_last_logits = false, reads_past_twice = false;
-    std::int64_t window = -1;
-};
-
-class small_decoder : public b {
-public:
-    explicit small_decoder(const unlike &u = {}) : b(18) {
-        open_input<std::int64_t>("input_ids", {"batch", "rows"});
-        open_input<std::int64_t>("attention_mask", {"batch", "all"});
-        if (u.has_positions)
-            open_input<std::int64_t>("position_ids", {"batch", "rows"});
-        weights("embedding", {words, hidden}, 1.f);
-        weights("cosines", {places, width / 2}, 1.f);
-        weights("sines", {places, width / 2}, 1.f);
-        constant<std::int64_t>("one", {1}, {1});
-        scalar<std::int64_t>("first", 1);
-        set(node("ReduceSum", {"attention_mask", "one"}, {"count"}), "keepdims", std::int64_t{0});
-        node("Sub", {"count", "one"}, {"last"});
-        set(node("Cast", {"last"}, {"lengths"}), "to", std::int64_t{onnx::TensorProto::INT32});
-        node("Shape", {"attention_mask"}, {"sizes"});
-        node("Gather", {"sizes", "first"}, {"size"});
-        set(node("Cast", {"size"}, {"total"}), "to", std::int64_t{onnx::TensorProto::INT32});
-        std::string x = node("Gather", {"embedding", "input_ids"}, {"x"}).output(0);
-        for (std::int64_t i = 0; i < layers; i++)
-            x = layer(x, std::to_string(i), u);
-        if (u.has_only_last_logits) {
-            constant<std::int64_t>("end", {1}, {-1});
-            constant<std::int64_t>("far", {1}, {1 << 30});
-            x = node("Slice", {x, "end", "far", "one"}, {"xl"}).output(0);
-        }
-        weights("head", {hidden, words}, 1.f);
-        node("MatMul", {x, "head"}, {"logits"});
-        output("logits");
-        for (std::int64_t i = 0; i < layers; i++)
-            for (const char *const kind : {"key", "value"})
-                output("present." + std::to_string(i) + "." + kind);
-    }
-
-    model::graph graph_of() const {
-        const std::vector<std::uint8_t> file = finish();
-        return model::read_onnx(file.data(), file.size(), "decoder.onnx");
-    }
-
-private:
-    template <typename T> void open_input(const std::string &name, const names &sizes) {
-        input<T>(name, dims(sizes.size(), -1));
-        auto &shape = *graph()
-                           .mutable_input(graph().input_size() - 1)
-                           ->mutable_type()
-                           ->mutable_tensor_type()
-                           ->mutable_shape();
-        for (std::size_t d = 0; d < sizes.size(); d++)
-            shape.mutable_dim(static_cast<int>(d))->set_dim_param(sizes[d]);
-    }
-    void weights(const std::string &name, const dims &shape, float most) {
-        const auto count = static_cast<std::size_t>(shape[0] * shape[1]);
-        constant<float>(name, shape, drawn(count, most, static_cast<unsigned>(name.size()) + seed_++));
-    }
-    std::string layer(const std::string &x, const std::string &i, const unlike &u) {
-        names inputs = {"q" + i, "", ""};
-        for (const char *const kind : {"key", "value"}) {
-            const std::string past = inputs.emplace_back("past_key_values." + i + "." + kind);
-            input<float>(past, {-1, groups, -1, width});
-            auto &shape = *graph()
-                               .mutable_input(graph().input_size() - 1)
-                               ->mutable_type()
-                               ->mutable_tensor_type()
-                               ->mutable_shape();
-            shape.mutable_dim(0)->set_dim_param("batch");
-            shape.mutable_dim(2)->set_dim_param("past");
-            if (u.reads_past_twice && i == "0")
-                output(node("Neg", {past}, {past + ".negative"}).output(0));
-        }
-        for (const char *const name : {"lengths", "total", "cosines", "sines"})
-            inputs.emplace_back(name);
-        if (u.has_positions)
-            inputs.emplace_back("position_ids");
-        weights("qkv" + i, {hidden, (heads + 2 * groups) * width}, 0.4f);
-        weights("back" + i, {heads * width, hidden}, 0.4f);
-        node("MatMul", {x, "qkv" + i}, {"q" + i});
-        onnx::NodeProto &n = node("GroupQueryAttention", inputs,
-                                  {"a" + i, "present." + i + ".key", "present." + i + ".value"}, microsoft);
-        set(n, "num_heads", heads);
-        set(n, "kv_num_heads", groups);
-        set(n, "do_rotary", std::int64_t{1});
-        set(n, "local_window_size", u.window);
-        node("MatMul", {"a" + i, "back" + i}, {"b" + i});
-        return node("Add", {x, "b" + i}, {"x" + i}).output(0);
-    }
-    unsigned seed_ = 1;
-};
 
 ids tokens_of(std::size_t count, unsigned seed) {
     std::minstd_rand random(seed);
@@ -143,13 +39,17 @@ floats at_once(const model::graph &g, const ids &tokens) {
     for (const int t : g.inputs) {
         const model::tensor &input = g.tensors[static_cast<std::size_t>(t)];
         if (input.dims.size() == 4)
-            options.shapes[input.name] = {1, groups, 0, width};
+            options.shapes[input.name] = {1, input.dims[1], 0, width};
         if (input.name == "position_ids")
             options.shapes[input.name] = {1, count};
     }
     network net(g, options);
     net.input("input_ids").copy_from(tokens);
     net.input("attention_mask").copy_from(ids(tokens.size(), 1));
+    for (const int t : g.inputs)
+        if (const model::tensor &input = g.tensors[static_cast<std::size_t>(t)];
+            input.name == "total_sequence_length")
+            net.input(input.name).copy_from(ids{static_cast<std::int32_t>(count)});
     if (options.shapes.count("position_ids") != 0) {
         ids positions(tokens.size());
         std::iota(positions.begin(), positions.end(), 0);
@@ -178,7 +78,10 @@ decoder_options with_capacity(dim_t capacity) {
 }
 
 TEST(Decoder, GivesTheSameLogitsHoweverASequenceIsCut) {
-    for (const unlike &u : {unlike(), unlike{true, false, false, -1}, unlike{false, false, false, 5}}) {
+    unlike with_positions = with(attends::several), with_total;
+    with_positions.has_positions = with_total.has_total = true;
+    for (const unlike &u : {unlike(), unlike{true, false, false, -1}, unlike{false, false, false, 5},
+                            with_total, with(attends::several), with_positions, with(attends::standard)}) {
         const model::graph g = small_decoder(u).graph_of();
         const ids tokens = tokens_of(90, 3);
         const floats expected = at_once(g, tokens);
@@ -191,11 +94,30 @@ TEST(Decoder, GivesTheSameLogitsHoweverASequenceIsCut) {
                 ASSERT_EQ(logits.size(), count * words);
                 for (std::size_t i = 0; i < count; i++)
                     ASSERT_TRUE(are_alike(row_of(logits, i), row_of(expected, done + i)))
-                        << "chunks of " << chunk << ", token " << done + i << ", window " << u.window;
+                        << "chunks of " << chunk << ", token " << done + i << ", window " << u.window
+                        << ", operator " << static_cast<int>(u.by);
             }
             EXPECT_EQ(s.size(), 90);
         }
     }
+}
+
+/// It takes one row and a buffer with room; what it gives is what MultiHeadAttention gives.
+TEST(Decoder, RunsDecoderMaskedMultiHeadAttentionTokenByToken) {
+    const ids tokens = tokens_of(30, 3);
+    const floats expected = at_once(small_decoder(with(attends::several)).graph_of(), tokens);
+    decoder d(small_decoder(with(attends::one_row)).graph_of(), with_capacity(64));
+    sequence first = d.new_sequence();
+    const floats logits = d.run({{&first, part_of(tokens, 0, 20), true}}).front();
+    for (std::size_t i = 0; i < 20; i++)
+        ASSERT_TRUE(are_alike(row_of(logits, i), row_of(expected, i))) << i;
+    sequence second = d.new_sequence(), third = first.fork();
+    d.run(second, part_of(tokens, 0, 7));
+    const std::vector<floats> together =
+        d.run({{&first, {tokens[20]}}, {&second, {tokens[7]}}, {&third, {tokens[20]}}});
+    EXPECT_TRUE(are_alike(together[0], row_of(expected, 20)));
+    EXPECT_TRUE(are_alike(together[1], row_of(expected, 7)));
+    EXPECT_TRUE(are_alike(together[2], row_of(expected, 20)));
 }
 
 TEST(Decoder, FillsItsCapacityToTheLastToken) {
@@ -282,7 +204,8 @@ TEST(Decoder, HasOneOrderInEveryCombination) {
         std::map<cpu_isa, decoder> by_level;
     };
     std::vector<known> models;
-    for (const unlike &u : {unlike(), unlike{true, false, false, -1}, unlike{false, false, false, 7}}) {
+    for (const unlike &u : {unlike(), unlike{true, false, false, -1}, unlike{false, false, false, 7},
+                            with(attends::several), with(attends::standard)}) {
         known &k = models.emplace_back();
         k.g = small_decoder(u).graph_of();
         for (const std::size_t count : {5, 21, 90}) {
@@ -367,6 +290,13 @@ TEST(Decoder, RefusesOtherNetworksAndTurns) {
     sequence of_twice = twice.new_sequence();
     test::expect_invalid([&] { twice.run(of_twice, {1}); },
                          {"'past_key_values.0.key'", "not appended to in place"});
+    unlike rows = with(attends::several);
+    rows.takes_rows_for_positions = true;
+    decoder counts_rows(small_decoder(rows).graph_of(), with_capacity(32));
+    sequence of_rows = counts_rows.new_sequence();
+    for (int i = 0; i < 2; i++)
+        test::expect_invalid([&] { counts_rows.run(of_rows, {1}); },
+                             {"logits depend on how many rows the pasts have", "attention_mask"});
     b other(18);
     other.input<float>("x", {1, 2});
     other.node("Neg", {"x"}, {"y"});
