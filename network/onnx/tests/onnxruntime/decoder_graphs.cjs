@@ -143,7 +143,10 @@ class decoder {
         const {d, g} = this;
         const y = g.node('Attention', [...this.separate(x), this.bias, ...this.pasts()],
                          this.dims(this.heads * this.width),
-                         {q_num_heads: this.heads, kv_num_heads: this.groups, ...(d.chance(0.3) ? {softcap: {float: 20}} : {})},
+                         {
+                             q_num_heads: this.heads, kv_num_heads: this.groups,
+                             ...(d.chance(0.3) ? {softcap: {float: 20}} : {}),
+                         },
                          3);
         return this.finish(y, g.nodes.at(-1).outputs);
     }
