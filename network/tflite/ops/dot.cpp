@@ -32,6 +32,17 @@ const tensor &code_input(const lowering &l, std::size_t i) {
     return l.input(i, {data_type::s8, data_type::u8});
 }
 
+/// Those of s8 may have 4 bits.
+const tensor &weights_of(const lowering &l, const tensor &src) {
+    if (src.type != data_type::s8)
+        return l.input(weights_input, {src.type});
+    const tensor &w = l.input(weights_input, {data_type::s8, data_type::s4});
+    if (w.type == data_type::s4 && !w.is_constant)
+        refuse_as_unimplemented("the weights ('" + w.name +
+                                "') have 4 bits and are computed, allowed: constants");
+    return w;
+}
+
 /// The multiplier of convolutions: all double with s8, from an f32 product in the older scheme.
 scale_derivation convolution_derivation(const tensor &src) {
     return src.type == data_type::u8 ? scale_derivation::tflite_f32prod : scale_derivation::tflite_f64;
@@ -44,8 +55,8 @@ dim_t channels_of(const tensor &weights, const dot_roles &roles) {
 /// Worst |acc| per output channel, from the weights; only constant weights are known.
 std::vector<std::int64_t> magnitudes(const lowering &l, const dot_roles &roles) {
     const tensor &weights = l.input(weights_input);
-    if (!weights.is_constant)
-        refuse("rule gemmlowp_legacy_scale needs constant weights");
+    if (!weights.is_constant || weights.type == data_type::s4)
+        refuse("rule gemmlowp_legacy_scale needs constant weights of 8 bits");
     std::size_t inner = 1; // elements between two neighbours along the channel axis
     for (std::size_t d = weights.dims.size();
          roles.channel_axis >= 0 && --d > static_cast<std::size_t>(roles.channel_axis);)
@@ -160,97 +171,61 @@ std::unique_ptr<step> dot_step(const lowering &l, const dot_roles &roles, const 
                                const bias_argument &bias, const memory::desc &dst) {
     return step_in_groups(l, dst, [&](primitive_step &s, const lowering &by, const auto &to) {
         const primitive_desc_base pd = make(make_attr(by, roles));
-        arguments args = {{OCTET_ARG_SRC, l.input_buffer(roles.src_input, src)},
-                          {OCTET_ARG_WEIGHTS, l.packed_input(weights_input, weights, pd.weights_desc())},
-                          {OCTET_ARG_DST, to()}};
+        arguments args = {
+            {OCTET_ARG_SRC, l.input_buffer(roles.src_input, src)},
+            {OCTET_ARG_WEIGHTS, packed_weights_of(l, weights_input, weights, pd.weights_desc())},
+            {OCTET_ARG_DST, to()}};
         if (bias.buffer)
             args[OCTET_ARG_BIAS] = bias.buffer;
         s.add(pd, std::move(args));
     });
 }
 
-std::unique_ptr<step> convolution(const lowering &l, const memory::desc &weights, dim_t channels,
-                                  dim_t kernel_h, dim_t kernel_w, int channel_axis) {
+std::unique_ptr<step> convolution(const lowering &l, const convolution_weights &weights) {
     const tensor &src = l.input(0), &dst = l.output({src.type});
-    const window h = make_window(l, 'h', src.dims[1], kernel_h),
-                 w = make_window(l, 'w', src.dims[2], kernel_w);
-    need_output_dims(l, {src.dims[0], h.positions, w.positions, channels});
+    const window h = make_window(l, 'h', src.dims[1], weights.kernel_h),
+                 w = make_window(l, 'w', src.dims[2], weights.kernel_w);
+    need_output_dims(l, {src.dims[0], h.positions, w.positions, weights.channels});
 
-    const bool is_grouped = weights.get_ndims() == 5;
+    const bool is_grouped = weights.desc.get_ndims() == 5;
     const dot_roles roles = {convolution_derivation(src), 1 << 1, is_grouped ? (1 << 0) + (1 << 1) : 1 << 0,
-                             channel_axis, l.text("activation", "NONE")};
-    const bias_argument bias = make_bias(l, roles, channels);
-    const convolution_forward::desc d(
-        prop_kind::forward_inference, algorithm::convolution_direct, nhwc_desc(src),
-        planned_weights(weights, l.input(weights_input)), bias.desc, nhwc_desc(dst), {h.stride, w.stride},
-        {h.dilation - 1, w.dilation - 1}, {h.padding_l, w.padding_l}, {h.padding_r, w.padding_r});
-    return dot_step(l, roles, products_of<convolution_forward>(l, d), nhwc_desc(src), weights, bias,
+                             weights.channel_axis, l.text("activation", "NONE")};
+    const bias_argument bias = make_bias(l, roles, weights.channels);
+    const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct,
+                                      nhwc_desc(src), planned_weights(weights.desc, l.input(weights_input)),
+                                      bias.desc, nhwc_desc(dst), {h.stride, w.stride},
+                                      {h.dilation - 1, w.dilation - 1}, {h.padding_l, w.padding_l},
+                                      {h.padding_r, w.padding_r});
+    return dot_step(l, roles, products_of<convolution_forward>(l, d), nhwc_desc(src), weights.desc, bias,
                     nhwc_desc(dst));
 }
 
 std::unique_ptr<step> lower_conv_2d(const lowering &l) {
-    const tensor &src = code_input(l, 0), &weights = l.input(weights_input, {src.type});
-    need_rank(src, "input 0", 4);
-    need_rank(weights, "input 1", 4);
-    const dim_t oc = weights.dims[0], kh = weights.dims[1], kw = weights.dims[2], ic = weights.dims[3];
-    const dim_t groups = ic > 0 ? src.dims[3] / ic : 0;
-    if (groups < 1 || groups * ic != src.dims[3] || oc % groups != 0)
-        refuse("weights " + to_text(weights.dims) + " do not fit input " + to_text(src.dims) +
-               ": groups = input channels / weights channels must be whole and divide the output channels");
-    // Filter OHWI; with groups the output channels are {group, channel in group}.
-    const memory::desc d =
-        groups == 1 ? memory::desc({oc, ic, kh, kw}, weights.type, format_tag::ohwi)
-                    : memory::desc({groups, oc / groups, ic, kh, kw}, weights.type,
-                                   memory::dims{oc / groups * kh * kw * ic, kh * kw * ic, 1, kw * ic, ic});
-    return convolution(l, d, oc, kh, kw, 0);
+    const tensor &src = code_input(l, 0), &weights = weights_of(l, src);
+    return convolution(l, conv_2d_weights(src, weights));
 }
 
 std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l) {
-    const tensor &src = code_input(l, 0), &weights = l.input(weights_input, {src.type});
-    need_rank(src, "input 0", 4);
-    need_rank(weights, "input 1", 4);
-    const dim_t ic = src.dims[3], kh = weights.dims[1], kw = weights.dims[2], oc = weights.dims[3];
-    const dim_t m = ic > 0 ? oc / ic : 0; // depth multiplier: output channel = c * m + index
-    if (weights.dims[0] != 1 || m < 1 || m * ic != oc || l.integer("depth_multiplier", m) != m)
-        refuse("weights " + to_text(weights.dims) + " do not fit input " + to_text(src.dims) +
-               ": allowed is 1xHxWx(input channels * depth_multiplier)");
-    return convolution(l, memory::desc({ic, m, 1, kh, kw}, weights.type, memory::dims{m, 1, 1, kw * oc, oc}),
-                       oc, kh, kw, 3);
+    const tensor &src = code_input(l, 0), &weights = weights_of(l, src);
+    return convolution(l, depthwise_weights(l, src, weights));
 }
 
-/// TRANSPOSE_CONV: output shape, filter OHWI, input, bias. The output's size is given; padding_l is half of
-/// what the kernel reaches beyond it.
 std::unique_ptr<step> lower_transpose_conv(const lowering &l) {
     dot_roles roles = {scale_derivation::tflite_f64, 1 << 1, 1 << 0, 0, l.text("activation", "NONE"), 2, 3};
     const tensor &src = code_input(l, roles.src_input), &weights = l.input(weights_input, {src.type}),
                  &dst = l.output({src.type});
     roles.derivation = convolution_derivation(src);
-    for (const tensor *t : {&src, &weights, &dst})
-        need_rank(*t, "a tensor", 4);
-    const dim_t oc = weights.dims[0], ic = weights.dims[3];
-    if (ic != src.dims[3] || oc != dst.dims[3] || src.dims[0] != dst.dims[0])
-        refuse("weights " + to_text(weights.dims) + " do not lead from input " + to_text(src.dims) +
-               " to output " + to_text(dst.dims));
-    const memory::dims kernel = {weights.dims[1], weights.dims[2]};
-    memory::dims strides, padding_l, padding_r;
-    for (std::size_t i = 0; i < 2; i++) {
-        // The window over the output tells the padding; the input may have another number of positions.
-        const window w = make_window(l, "hw"[i], dst.dims[i + 1], kernel[i]);
-        strides.push_back(w.stride);
-        padding_l.push_back(w.padding_l);
-        padding_r.push_back((src.dims[i + 1] - 1) * w.stride + kernel[i] - w.padding_l - dst.dims[i + 1]);
-    }
-    const memory::desc weights_md({oc, ic, kernel[0], kernel[1]}, weights.type, format_tag::ohwi);
-    const bias_argument bias = make_bias(l, roles, oc);
+    const deconvolution_shape shape = transpose_conv_shape(l);
+    const bias_argument bias = make_bias(l, roles, weights.dims[0]);
     const deconvolution_forward::desc d(prop_kind::forward_inference, algorithm::deconvolution_direct,
-                                        nhwc_desc(src), planned_weights(weights_md, weights), bias.desc,
-                                        nhwc_desc(dst), strides, padding_l, padding_r);
-    return dot_step(l, roles, products_of<deconvolution_forward>(l, d), nhwc_desc(src), weights_md, bias,
+                                        nhwc_desc(src), planned_weights(shape.weights, weights), bias.desc,
+                                        nhwc_desc(dst), shape.strides, shape.padding_l, shape.padding_r);
+    return dot_step(l, roles, products_of<deconvolution_forward>(l, d), nhwc_desc(src), shape.weights, bias,
                     nhwc_desc(dst));
 }
 
 std::unique_ptr<step> lower_fully_connected(const lowering &l) {
-    const tensor &src = code_input(l, 0), &weights = l.input(weights_input, {src.type});
+    const tensor &src = code_input(l, 0), &weights = weights_of(l, src);
     const tensor &dst = l.output({src.type});
     need_rank(weights, "input 1", 2);
     if (l.text("weights_format", "DEFAULT") != "DEFAULT")
@@ -268,7 +243,7 @@ std::unique_ptr<step> lower_fully_connected(const lowering &l) {
                              1 << 1, 1 << 0, 0, l.text("activation", "NONE")};
     const memory::desc src_md({rows, k}, src.type, format_tag::nc),
         dst_md({rows, oc}, dst.type, format_tag::nc);
-    const memory::desc weights_md({oc, k}, weights.type, format_tag::oi);
+    const memory::desc weights_md({oc, k}, widened_type(weights), format_tag::oi);
     const bias_argument bias = make_bias(l, roles, oc);
     const inner_product_forward::desc d(prop_kind::forward_inference, src_md,
                                         planned_weights(weights_md, weights), bias.desc, dst_md);
@@ -335,6 +310,74 @@ constexpr row tflite_dot_rows[] = {
 };
 
 } // namespace
+
+buffer packed_weights_of(const lowering &l, std::size_t input, const memory::desc &plain,
+                         const memory::desc &chosen) {
+    const tensor &w = l.input(input);
+    if (w.type != data_type::s4)
+        return l.packed_input(input, plain, chosen);
+    const auto count = static_cast<std::size_t>(element_count(w.dims));
+    const memory codes(plain, l.get_engine()), packed(chosen, l.get_engine());
+    for (std::size_t i = 0; i < count; i++) {
+        const int code = w.data[i / 2] >> i % 2 * 4 & 15;
+        codes.map_data<std::int8_t>()[i] = static_cast<std::int8_t>(code >= 8 ? code - 16 : code);
+    }
+    stream s(l.get_engine());
+    reorder(codes, packed).execute(s, codes, packed);
+    return buffer(packed);
+}
+
+convolution_weights conv_2d_weights(const tensor &src, const tensor &weights) {
+    need_rank(src, "input 0", 4);
+    need_rank(weights, "input 1", 4);
+    const dim_t oc = weights.dims[0], kh = weights.dims[1], kw = weights.dims[2], ic = weights.dims[3];
+    const dim_t groups = ic > 0 ? src.dims[3] / ic : 0;
+    if (groups < 1 || groups * ic != src.dims[3] || oc % groups != 0)
+        refuse("weights " + to_text(weights.dims) + " do not fit input " + to_text(src.dims) +
+               ": groups = input channels / weights channels must be whole and divide the output channels");
+    const data_type type = widened_type(weights);
+    // Filter OHWI; with groups the output channels are {group, channel in group}.
+    const memory::desc d =
+        groups == 1 ? memory::desc({oc, ic, kh, kw}, type, format_tag::ohwi)
+                    : memory::desc({groups, oc / groups, ic, kh, kw}, type,
+                                   memory::dims{oc / groups * kh * kw * ic, kh * kw * ic, 1, kw * ic, ic});
+    return {d, oc, kh, kw, 0};
+}
+
+convolution_weights depthwise_weights(const lowering &l, const tensor &src, const tensor &weights) {
+    need_rank(src, "input 0", 4);
+    need_rank(weights, "input 1", 4);
+    const dim_t ic = src.dims[3], kh = weights.dims[1], kw = weights.dims[2], oc = weights.dims[3];
+    const dim_t m = ic > 0 ? oc / ic : 0; // depth multiplier: output channel = c * m + index
+    if (weights.dims[0] != 1 || m < 1 || m * ic != oc || l.integer("depth_multiplier", m) != m)
+        refuse("weights " + to_text(weights.dims) + " do not fit input " + to_text(src.dims) +
+               ": allowed is 1xHxWx(input channels * depth_multiplier)");
+    return {memory::desc({ic, m, 1, kh, kw}, widened_type(weights), memory::dims{m, 1, 1, kw * oc, oc}), oc,
+            kh, kw, 3};
+}
+
+/// padding_l is half of what the kernel reaches beyond the output.
+deconvolution_shape transpose_conv_shape(const lowering &l) {
+    const tensor &src = l.input(2), &weights = l.input(weights_input), &dst = l.result();
+    for (const tensor *t : {&src, &weights, &dst})
+        need_rank(*t, "a tensor", 4);
+    const dim_t oc = weights.dims[0], ic = weights.dims[3];
+    if (ic != src.dims[3] || oc != dst.dims[3] || src.dims[0] != dst.dims[0])
+        refuse("weights " + to_text(weights.dims) + " do not lead from input " + to_text(src.dims) +
+               " to output " + to_text(dst.dims));
+    const memory::dims kernel = {weights.dims[1], weights.dims[2]};
+    deconvolution_shape shape;
+    shape.weights = memory::desc({oc, ic, kernel[0], kernel[1]}, weights.type, format_tag::ohwi);
+    for (std::size_t i = 0; i < 2; i++) {
+        // The window over the output tells the padding; the input may have another number of positions.
+        const window w = make_window(l, "hw"[i], dst.dims[i + 1], kernel[i]);
+        shape.strides.push_back(w.stride);
+        shape.padding_l.push_back(w.padding_l);
+        shape.padding_r.push_back((src.dims[i + 1] - 1) * w.stride + kernel[i] - w.padding_l -
+                                  dst.dims[i + 1]);
+    }
+    return shape;
+}
 
 operator_rows tflite_dot_operators() { return tflite_dot_rows; }
 

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
+#include "network/tflite/ops/hybrid_convolution.hpp"
 #include "network/tflite/ops/operators.hpp"
 
 namespace octet::model {
@@ -17,43 +18,21 @@ struct hybrid_product {
     memory::desc weights;
 };
 
-/// XNNPACK computes a pixel of an image by the operator of matrices, so that each pixel is a row; from one channel to
-/// one it multiplies whole images.
-void need_single_pixels(const lowering &l, const tensor &weights) {
-    const dim_t h = weights.dims[1], w = weights.dims[2], stride_h = l.integer("stride_h"),
-                stride_w = l.integer("stride_w");
-    if (h != 1 || w != 1 || stride_h != 1 || stride_w != 1)
-        refuse_as_unimplemented("a source of floats and a kernel of " + std::to_string(h) + "x" +
-                                std::to_string(w) + " with strides " + std::to_string(stride_h) + "x" +
-                                std::to_string(stride_w) + ", allowed: 1x1 with strides 1x1");
-    if (weights.dims[0] == 1 && weights.dims[3] == 1)
-        refuse_as_unimplemented("a source of floats, from one channel to one, allowed: more channels");
-}
-
-/// One scale, or one per column, and zero points of 0.
-void check_weights_codes(const tensor &w, dim_t columns, std::int32_t column_axis) {
-    const auto scales = static_cast<dim_t>(w.quant.scales.size());
-    if (scales != 1 && (scales != columns || w.quant.axis != column_axis))
-        refuse("the weights ('" + w.name + "') have " + std::to_string(scales) + " scales along dimension " +
-               std::to_string(w.quant.axis) + ", allowed are 1 or " + std::to_string(columns) +
-               " along dimension " + std::to_string(column_axis));
-    for (const std::int32_t z : w.quant.zero_points)
-        if (z != 0)
-            refuse("the weights ('" + w.name + "') have a zero point of " + std::to_string(z) +
-                   ", allowed is 0");
+/// XNNPACK computes a pixel of an image by the operator of matrices, so that each pixel is a row. Other convolutions,
+/// and one from one channel to one, quantize whole images.
+bool has_rows_of_pixels(const lowering &l) {
+    const tensor &w = l.input(of_weights);
+    need_rank(w, "input 1", 4);
+    const bool is_of_pixels = w.dims[1] == 1 && w.dims[2] == 1 && l.integer("stride_h") == 1 &&
+                              l.integer("stride_w") == 1 && w.dims[3] == l.input(0).dims.back();
+    return is_of_pixels && (w.dims[0] != 1 || w.dims[3] != 1);
 }
 
 /// The weights' dimensions {k, columns} and their order in the file: rows of k, or of columns.
 hybrid_product product_of(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &w = l.input(of_weights, {data_type::s8, data_type::s4});
     const std::string &op = l.get_node().op;
-    if (!w.is_constant)
-        refuse_as_unimplemented("a source of floats with weights ('" + w.name +
-                                "') that are computed, allowed: "
-                                "constant weights");
     need_rank(w, "input 1", op == "CONV_2D" ? 4 : 2);
-    if (op == "CONV_2D")
-        need_single_pixels(l, w);
     if (l.integer("adj_x", 0) != 0)
         refuse_as_unimplemented("adj_x with a source of floats, allowed: false");
     const bool has_rows_of_k = op != "BATCH_MATMUL" || l.integer("adj_y", 0) != 0;
@@ -65,7 +44,7 @@ hybrid_product product_of(const lowering &l) {
         (x.dims.back() != p.k && op != "FULLY_CONNECTED"))
         refuse("input " + to_text(x.dims) + " does not divide into rows of " + std::to_string(p.k) +
                ", as weights " + to_text(w.dims) + " need");
-    check_weights_codes(w, p.columns, has_rows_of_k ? 0 : static_cast<std::int32_t>(w.dims.size()) - 1);
+    check_hybrid_weights(w, p.columns, has_rows_of_k ? 0 : static_cast<std::int32_t>(w.dims.size()) - 1);
     if (w.type == data_type::s4 && (has_rows_of_k ? p.k : p.columns) % 2 != 0)
         refuse_as_unimplemented("the weights ('" + w.name + "') have rows of " +
                                 std::to_string(w.dims.back()) + " codes of 4 bits, allowed: an even number");
@@ -75,18 +54,18 @@ hybrid_product product_of(const lowering &l) {
 }
 
 void append_activation(primitive_attr &attr, const std::string &activation) {
-    constexpr float most = std::numeric_limits<float>::infinity();
     if (activation == "NONE")
         return;
-    const float low = activation == "RELU_N1_TO_1" ? -1.f : 0.f, high = activation == "RELU"    ? most
-                                                                        : activation == "RELU6" ? 6.f
-                                                                                                : 1.f;
+    const real_interval range = interval_of_activation(activation);
     post_ops ops;
-    ops.append_eltwise(1.f, algorithm::eltwise_clip, low, high);
+    ops.append_eltwise(1.f, algorithm::eltwise_clip, range.low, range.high);
     attr.set_post_ops(ops);
 }
 
 std::unique_ptr<step> lower_hybrid(const lowering &l, source_quantizer by, combination order) {
+    const std::string &op = l.get_node().op;
+    if (op == "TRANSPOSE_CONV" || (op == "CONV_2D" && !has_rows_of_pixels(l)))
+        return hybrid_convolution(l, {by, source_mode::asymmetric}, order);
     const hybrid_product p = product_of(l);
     const tensor &w = l.input(of_weights), &y = l.output({data_type::f32});
     if (element_count(y.dims) != p.rows * p.columns || y.dims.empty() || y.dims.back() != p.columns)
@@ -118,6 +97,30 @@ std::unique_ptr<step> lower_hybrid(const lowering &l, source_quantizer by, combi
 
 } // namespace
 
+void check_hybrid_weights(const tensor &w, dim_t columns, std::int32_t column_axis) {
+    if (!w.is_constant)
+        refuse_as_unimplemented("a source of floats with weights ('" + w.name +
+                                "') that are computed, allowed: constant weights");
+    const auto scales = static_cast<dim_t>(w.quant.scales.size());
+    if (scales != 1 && (scales != columns || w.quant.axis != column_axis))
+        refuse("the weights ('" + w.name + "') have " + std::to_string(scales) + " scales along dimension " +
+               std::to_string(w.quant.axis) + ", allowed are 1 or " + std::to_string(columns) +
+               " along dimension " + std::to_string(column_axis));
+    for (const std::int32_t z : w.quant.zero_points)
+        if (z != 0)
+            refuse("the weights ('" + w.name + "') have a zero point of " + std::to_string(z) +
+                   ", allowed is 0");
+}
+
+real_interval interval_of_activation(const std::string &activation) {
+    constexpr float most = std::numeric_limits<float>::infinity();
+    if (activation == "NONE")
+        return {-most, most};
+    return {activation == "RELU_N1_TO_1" ? -1.f : 0.f, activation == "RELU"    ? most
+                                                       : activation == "RELU6" ? 6.f
+                                                                               : 1.f};
+}
+
 std::unique_ptr<step> lower_hybrid_xnnpack(const lowering &l) {
     return lower_hybrid(l, source_quantizer::xnnpack, combination::xnnpack);
 }
@@ -126,6 +129,17 @@ std::unique_ptr<step> lower_hybrid_xnnpack_unfused(const lowering &l) {
 }
 std::unique_ptr<step> lower_hybrid_litert(const lowering &l) {
     return lower_hybrid(l, source_quantizer::litert, combination::litert);
+}
+/// The kernel for one scale per channel quantizes with zero points, the other one without.
+std::unique_ptr<step> lower_hybrid_conv_litert(const lowering &l) {
+    const bool has_one_scale = l.input(of_weights).quant.scales.size() == 1;
+    return hybrid_convolution(
+        l, {source_quantizer::litert, has_one_scale ? source_mode::symmetric : source_mode::asymmetric},
+        combination::litert);
+}
+std::unique_ptr<step> lower_hybrid_depthwise_litert(const lowering &l) {
+    return hybrid_convolution(l, {source_quantizer::litert, source_mode::asymmetric},
+                              combination::xnnpack_unfused); // the scale of the image comes first
 }
 
 } // namespace octet::model

@@ -71,6 +71,31 @@ std::vector<std::uint8_t> code_of_zero(const tensor &t);
 /// NHWC tensor as Octet's {N, C, H, W}.
 memory::desc nhwc_desc(const tensor &t);
 
+/// Weights of a convolution with the layout that a file has them in, by groups where there are several.
+struct convolution_weights {
+    memory::desc desc;
+    dim_t channels, kernel_h, kernel_w; ///< channels of the result
+    int channel_axis;                   ///< of the file's tensor
+};
+convolution_weights conv_2d_weights(const tensor &src, const tensor &weights);
+convolution_weights depthwise_weights(const lowering &l, const tensor &src, const tensor &weights);
+
+/// TRANSPOSE_CONV: output shape, filter OHWI, input, bias. The output's size is given.
+struct deconvolution_shape {
+    memory::desc weights;
+    memory::dims strides, padding_l, padding_r;
+};
+deconvolution_shape transpose_conv_shape(const lowering &l);
+
+/// The type of the weights that primitives read: codes of 4 bits are widened when a network is made.
+inline data_type widened_type(const tensor &weights) {
+    return weights.type == data_type::s4 ? data_type::s8 : weights.type;
+}
+/// Constant weights in the layout that a primitive chose. Codes of 4 bits lie two in a byte, whatever rows they have;
+/// `plain` is their layout as bytes.
+buffer packed_weights_of(const lowering &l, std::size_t input, const memory::desc &plain,
+                         const memory::desc &chosen);
+
 /// Sets a zero point of SRC, WEIGHTS or DST that is not 0.
 void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
 
@@ -103,10 +128,14 @@ std::unique_ptr<step> lower_litert_sub(const lowering &l);
 std::unique_ptr<step> lower_litert_mul(const lowering &l);
 std::unique_ptr<step> lower_litert_prelu(const lowering &l);
 
-/// Products of floats with constant weights of codes, in XNNPACK's two orders and by the built-in kernels.
+/// Products of floats with constant weights of codes, in XNNPACK's two orders and by the built-in kernels. CONV_2D has
+/// scales of pixels or of images, TRANSPOSE_CONV of images.
 std::unique_ptr<step> lower_hybrid_xnnpack(const lowering &l);
 std::unique_ptr<step> lower_hybrid_xnnpack_unfused(const lowering &l);
 std::unique_ptr<step> lower_hybrid_litert(const lowering &l);
+/// Built-in kernels of LiteRT for WebAssembly.
+std::unique_ptr<step> lower_hybrid_conv_litert(const lowering &l);
+std::unique_ptr<step> lower_hybrid_depthwise_litert(const lowering &l);
 
 /// Element-wise float operators, for the substitute of profiles that have no contract for them.
 std::unique_ptr<step> lower_exact_floats(const lowering &l);

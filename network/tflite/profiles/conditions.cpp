@@ -88,18 +88,34 @@ bool matmul(const lowering &l) {
 }
 
 bool hybrid(const lowering &l) {
-    if (!l.has_input(0) || !l.has_input(1))
+    const product_inputs at = inputs_of(l.get_node().op);
+    if (!l.has_input(at.src) || !l.has_input(at.filter))
         return false;
-    const data_type w = l.input(1).type;
-    return l.input(0).type == data_type::f32 && (w == data_type::s8 || w == data_type::s4);
+    const data_type w = l.input(at.filter).type;
+    return l.input(at.src).type == data_type::f32 && (w == data_type::s8 || w == data_type::s4);
 }
 
 bool delegated_hybrid(const lowering &l) {
-    if (!hybrid(l) || !is_constant(l, 1) || (l.has_input(2) && !is_constant(l, 2)))
+    const std::string &op = l.get_node().op;
+    const product_inputs at = inputs_of(op);
+    if (!hybrid(l) || !is_constant(l, at.filter) || (l.has_input(at.bias) && !is_constant(l, at.bias)))
         return false;
-    const tensor &w = l.input(1);
-    return are_zero(w.quant.zero_points) &&
-           (w.type == data_type::s8 || (!w.dims.empty() && w.dims.back() % 2 == 0));
+    const tensor &w = l.input(at.filter);
+    const bool takes_4_bits =
+        op != "CONV_2D" && op != "TRANSPOSE_CONV" && !w.dims.empty() && w.dims.back() % 2 == 0;
+    return are_zero(w.quant.zero_points) && (w.type == data_type::s8 || takes_4_bits);
+}
+
+bool few_bits(const lowering &l) {
+    return l.has_input(0) && l.has_input(1) && l.input(0).type == data_type::s8 &&
+           l.input(1).type == data_type::s4;
+}
+
+bool delegated_few_bits(const lowering &l) {
+    if (!few_bits(l) || !is_constant(l, 1) || !has_delegated_scales(l.input(1), 0))
+        return false;
+    const bool has_known_bias = !l.has_input(2) || (is_constant(l, 2) && l.input(2).quant.axis == 0);
+    return has_known_bias && l.result().type == data_type::s8 && l.input(1).dims.back() % 2 == 0;
 }
 
 bool sum(const lowering &l) {

@@ -20,6 +20,8 @@ bool u8_product(const lowering &l);
 bool matmul(const lowering &l);
 bool hybrid(const lowering &l);
 bool delegated_hybrid(const lowering &l);
+bool few_bits(const lowering &l);
+bool delegated_few_bits(const lowering &l);
 bool sum(const lowering &l);
 bool mul(const lowering &l);
 bool from_floats(const lowering &l);
@@ -49,9 +51,14 @@ inline constexpr named_condition delegated_product{
                          conditions::u8_product},
     delegated_matmul{"both s8, zero point of the right one 0", conditions::matmul},
     hybrid{"f32 with weights of codes", conditions::hybrid},
-    delegated_hybrid{
-        "f32 with constant s8 weights, or s4 in rows of an even length, zero points 0, constant bias",
-        conditions::delegated_hybrid},
+    delegated_hybrid{"f32 with constant s8 weights, but for CONV_2D also s4 in rows of an even length, zero "
+                     "points 0, constant "
+                     "bias",
+                     conditions::delegated_hybrid},
+    few_bits{"s8 with s4 weights", conditions::few_bits},
+    delegated_few_bits{"s8 with constant s4 weights in rows of an even length, zero points 0, constant bias, "
+                       "quantized along dimension 0",
+                       conditions::delegated_few_bits},
     delegated_sum{"2^-10 <= s_i / s_y < 2^8 for both", conditions::sum},
     delegated_mul{"2^-16 <= s_1 s_2 / s_y < 2^8", conditions::mul},
     from_floats{"f32 to s8, u8", conditions::from_floats},

@@ -51,35 +51,46 @@ constexpr const char *s_f64 = "Q31(f64(s_x) * f64(s_w) / f64(s_y))",
                      *ratio_8_bits = "rne(f32(256 * f32(s_x / s_y)))", *by_reciprocal = "f32(1 / s_y)",
                      *sum_of_21_bits = "rne(f32(s_i / s_y) * 2^shift), shift = 20 - floor(log2(max))",
                      *sum_f64 = "s_1 / t, s_2 / t, t / (2^20 s_y) with t = 2 max(s_1, s_2), in f64";
-constexpr const char *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) + z_y, clamped",
-                     *f32_product = "rne(clamp(f32(F(acc) * s), qmin - z_y, qmax - z_y)) + z_y",
-                     *rndnu = "((acc * M + 2^(t-1)) >> t) + z_y, clamped",
-                     *ruy = "((SRDHM(acc << max(e, 0), q) + 2^(r-1)) >> r) + z_y, r = max(-e, 0), clamped",
-                     *one_shift = "((acc * q + 2^(30-e)) >> (31-e)) + z_y, clamped",
-                     *weighted_sum = "((d_1 m_1 ± d_2 m_2 + 2^(shift-1)) >> shift) + z_y, clamped",
-                     *rescaled_sum = "M(M_1(d_1 << 20) + M_2(d_2 << 20)) + z_y, clamped",
-                     *eight_bits = "((d * m + 128) >> 8) + z_y, clamped",
-                     *xnnpack_table = "clamp(rne(f32(f32(f(f32(d * s_x)) * f32(1 / s_y)) + z_y)))",
-                     *litert_table = "clamp(rha(f32(f(f32(d * s_x)) * f32(1 / s_y))) + z_y)",
-                     *contracted_table = "clamp(rne(fma(f(f32(d * s_x)), f32(1 / s_y), z_y)))",
-                     *f32_sum = "clamp(rne(f32(f32(F(S) * k) + o))), S the sum of codes",
-                     *contracted_sum = "clamp(rne(fma(F(S), k, o))), S the sum of codes",
-                     *rescaled_mean =
-                         "RDP(SRDHM(S << max(e, 0), q), max(-e, 0)) + z, clamped, S the sum of codes; "
-                         "z = z_y - trunc(f32(v ± 0.5)), v = f32(f32(z_x * s_x) / s_y)",
-                     *hybrid_fma =
-                         "fma(f32(F(acc) * s_x), s_w, b), codes and s_x of each row as XNNPACK's qd8",
-                     *hybrid_unfused = "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x of each row as "
-                                       "XNNPACK's qd8",
-                     *hybrid_litert =
-                         "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each row as LiteRT's",
-                     *compilers_choose = "whether the last addition is an fma is the compiler's choice there",
-                     *not_recorded = "no arithmetic of built-in kernels is recorded for it",
-                     *not_in_products = "TensorFlow Lite Micro does not quantize within a product",
-                     *of_few_bits = "XNNPACK has a multiplier of 16 bits there",
-                     *chain_of_floats =
-                         "its results on floats depend on the instruction set and on the C library (between "
-                         "DEQUANTIZE and QUANTIZE XNNPACK makes a table with such kernels)";
+constexpr const char *
+    two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) + z_y, clamped",
+   *f32_product = "rne(clamp(f32(F(acc) * s), qmin - z_y, qmax - z_y)) + z_y",
+   *rndnu = "((acc * M + 2^(t-1)) >> t) + z_y, clamped",
+   *ruy = "((SRDHM(acc << max(e, 0), q) + 2^(r-1)) >> r) + z_y, r = max(-e, 0), clamped",
+   *one_shift = "((acc * q + 2^(30-e)) >> (31-e)) + z_y, clamped",
+   *weighted_sum = "((d_1 m_1 ± d_2 m_2 + 2^(shift-1)) >> shift) + z_y, clamped",
+   *rescaled_sum = "M(M_1(d_1 << 20) + M_2(d_2 << 20)) + z_y, clamped",
+   *eight_bits = "((d * m + 128) >> 8) + z_y, clamped",
+   *xnnpack_table = "clamp(rne(f32(f32(f(f32(d * s_x)) * f32(1 / s_y)) + z_y)))",
+   *litert_table = "clamp(rha(f32(f(f32(d * s_x)) * f32(1 / s_y))) + z_y)",
+   *contracted_table = "clamp(rne(fma(f(f32(d * s_x)), f32(1 / s_y), z_y)))",
+   *f32_sum = "clamp(rne(f32(f32(F(S) * k) + o))), S the sum of codes",
+   *contracted_sum = "clamp(rne(fma(F(S), k, o))), S the sum of codes",
+   *rescaled_mean = "RDP(SRDHM(S << max(e, 0), q), max(-e, 0)) + z, clamped, S the sum of codes; "
+                    "z = z_y - trunc(f32(v ± 0.5)), v = f32(f32(z_x * s_x) / s_y)",
+   *hybrid_fma = "fma(f32(F(acc) * s_x), s_w, b), codes and s_x of each row as XNNPACK's qd8",
+   *hybrid_unfused = "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x of each row as "
+                     "XNNPACK's qd8",
+   *hybrid_conv_fma = "fma(f32(F(acc) * s_x), s_w, b), codes and s_x as XNNPACK's qd8: of each pixel for 1x1 "
+                      "with strides of 1 and more than one channel, else of each image",
+   *hybrid_conv_unfused =
+       "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x as XNNPACK's qd8: of each pixel "
+       "for 1x1 with strides of 1 and more than one channel, else of each image",
+   *hybrid_images_fma = "fma(f32(F(acc) * s_x), s_w, b), codes and s_x of each image as XNNPACK's qd8",
+   *hybrid_images_unfused =
+       "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x of each image as XNNPACK's qd8",
+   *hybrid_conv_litert = "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each image as LiteRT's: "
+                         "asymmetric, with one s_w symmetric",
+   *hybrid_depthwise_litert =
+       "f32(f32(f32(F(acc) * s_x) * s_w) + b), codes and s_x of each image as LiteRT's, "
+       "asymmetric",
+   *hybrid_litert = "f32(b + f32(F(acc) * f32(s_x * s_w))), codes and s_x of each row as LiteRT's",
+   *compilers_choose = "whether the last addition is an fma is the compiler's choice there",
+   *not_recorded = "no arithmetic of built-in kernels is recorded for it",
+   *not_recorded_bits = "no arithmetic of weights of 4 bits is recorded for it",
+   *not_in_products = "TensorFlow Lite Micro does not quantize within a product",
+   *of_few_bits = "XNNPACK has a multiplier of 16 bits there",
+   *chain_of_floats = "its results on floats depend on the instruction set and on the C library (between "
+                      "DEQUANTIZE and QUANTIZE XNNPACK makes a table with such kernels)";
 
 /// An element-wise operator on f32, which no runtime has a contract for, and the substitute's.
 constexpr contract_row on_floats(const char *op) {
@@ -108,20 +119,38 @@ constexpr contract_row rows[] = {
     // Products of floats with weights of codes.
     {"FULLY_CONNECTED", xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_fma, ""},
     {"BATCH_MATMUL",    xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_fma, ""},
-    {"CONV_2D",         xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_fma, ""},
+    {"CONV_2D",         xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_conv_fma, ""},
+    {"TRANSPOSE_CONV",  xnnpack_fused, delegated_hybrid, lower_hybrid_xnnpack, {rule::none, {}}, hybrid_images_fma, ""},
     {"FULLY_CONNECTED", xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
      hybrid_unfused, ""},
     {"BATCH_MATMUL",    xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
      hybrid_unfused, ""},
     {"CONV_2D",         xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
-     hybrid_unfused, ""},
+     hybrid_conv_unfused, ""},
+    {"TRANSPOSE_CONV",  xnnpack_wasm, delegated_hybrid, lower_hybrid_xnnpack_unfused, {rule::none, {}},
+     hybrid_images_unfused, ""},
+    {"CONV_2D",         xnnpack_wasm, hybrid, lower_hybrid_conv_litert, {rule::none, {}}, hybrid_conv_litert, ""},
+    {"DEPTHWISE_CONV_2D", xnnpack_wasm, hybrid, lower_hybrid_depthwise_litert, {rule::none, {}},
+     hybrid_depthwise_litert, ""},
     {"FULLY_CONNECTED", optimized_x86 | reference, hybrid, lower_hybrid_litert, {rule::none, {}}, hybrid_litert, ""},
     {"FULLY_CONNECTED", optimized_arm, hybrid, nullptr, {rule::none, {}}, "", "", compilers_choose},
     {"BATCH_MATMUL",    desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
     {"CONV_2D",         desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+    {"DEPTHWISE_CONV_2D", desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
+    {"TRANSPOSE_CONV",  desktop, hybrid, nullptr, {rule::none, {}}, "", "", not_recorded},
     {"FULLY_CONNECTED", micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
     {"BATCH_MATMUL",    micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
     {"CONV_2D",         micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
+    {"DEPTHWISE_CONV_2D", micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
+    {"TRANSPOSE_CONV",  micro, hybrid, nullptr, {rule::none, {}}, "", "", not_in_products},
+
+    // Weights of 4 bits. LiteRT widens them, for WebAssembly in front of ruy's plain code.
+    {"FULLY_CONNECTED", xnnpack_x86 | xnnpack_wasm, delegated_few_bits, nullptr, {rule::xnnpack_f32, derive::ort_f32},
+     f32_product, s_f32},
+    {"FULLY_CONNECTED", xnnpack | optimized_arm, few_bits, nullptr, {rule::none, {}}, "", "", not_recorded_bits},
+    {"CONV_2D", xnnpack_wasm, few_bits, nullptr, {rule::tflite_1step, {}}, one_shift, s_by_type},
+    {"CONV_2D", xnnpack_arm | optimized_arm, few_bits, nullptr, {rule::none, {}}, "", "", not_recorded_bits},
+    {"DEPTHWISE_CONV_2D", xnnpack_arm | optimized_arm, few_bits, nullptr, {rule::none, {}}, "", "", not_recorded_bits},
 
     // XNNPACK, what the delegate gives it. Arm rounds products of u8 codes, and MUL, otherwise than x86.
     {"CONV_2D",           xnnpack_a53, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, {}}, "", "", of_few_bits},

@@ -105,6 +105,13 @@ const windows = (random, h, w, padding, stride, dilation, kernel) => {
 const is_image = (m, x) => m.tensors[x].shape.length === 4;
 const is_s8 = (m, x) => m.tensors[x].type === 'INT8';
 
+/// Weights of s8 in rows of an even length get 4 bits, at times.
+function narrow(m, weights, part = 1) {
+    const w = m.tensors[weights];
+    if (w.type === 'INT8' && w.shape[w.shape.length - 1] % 2 === 0 && m.random.chance(part))
+        Object.assign(w, {type: 'INT4', data: in_pairs(w.data)});
+}
+
 function convolution(m, x, depthwise) {
     const {random} = m, {shape: [n, h, w, c], type} = m.tensors[x];
     const kernel = [random.of([1, 2, 3]), random.of([1, 2, 3])],
@@ -119,11 +126,13 @@ function convolution(m, x, depthwise) {
     if (depthwise) {
         const multiplier = random.of([1, 1, 2]), oc = c * multiplier;
         const weights = m.weights([1, ...kernel, oc], 3, type, .01), taps = kernel[0] * kernel[1];
+        narrow(m, weights, .15);
         return m.node('DEPTHWISE_CONV_2D', [x, weights, m.bias(x, weights, oc)],
                       m.product(x, weights, taps, [n, oh, ow, oc]), 'DepthwiseConv2DOptions',
                       {...options, depth_multiplier: multiplier});
     }
     const oc = random.of([1, 3, 8, 16, 17]), weights = m.weights([oc, ...kernel, c], 0, type, .01);
+    narrow(m, weights, .15);
     return m.node('CONV_2D', [x, weights, m.bias(x, weights, oc)],
                   m.product(x, weights, kernel[0] * kernel[1] * c, [n, oh, ow, oc]), 'Conv2DOptions', options);
 }
@@ -146,6 +155,7 @@ function transpose_conv(m, x) {
 function fully_connected(m, x) {
     const {random} = m, {shape, type} = m.tensors[x], k = shape[shape.length - 1], n = random.of([1, 5, 16, 33]);
     const keep = random.chance(.5), rows = count_of(shape) / k, weights = m.weights([n, k], 0, type, .01);
+    narrow(m, weights, .15);
     const inputs = [x, weights, random.chance(.7) ? m.bias(x, weights, n) : -1];
     const result = keep ? [...shape.slice(0, -1), n] : [rows, n];
     return m.node('FULLY_CONNECTED', inputs, m.product(x, weights, k, result), 'FullyConnectedOptions',
@@ -320,28 +330,61 @@ function dequantize(m, x) {
 
 /// A product of floats with constant weights of codes, which quantizes its source.
 function hybrid(m, x) {
+    if (is_image(m, x)) return hybrid_convolution(m, x);
     const {random} = m, {shape} = m.tensors[x], k = shape[shape.length - 1], n = random.of([1, 5, 16, 33]);
-    const op = is_image(m, x) ? 'CONV_2D' : random.of(['FULLY_CONNECTED', 'FULLY_CONNECTED', 'BATCH_MATMUL']);
-    if (op === 'CONV_2D' && k === 1 && n === 1) return null; // XNNPACK quantizes whole images there
+    const op = random.of(['FULLY_CONNECTED', 'FULLY_CONNECTED', 'BATCH_MATMUL']);
     const floats = random.chance(.5) ? dequantize(m, x) : m.input(shape, 'FLOAT32', {});
     const has_4_bits = op === 'FULLY_CONNECTED' && k % 2 === 0 && random.chance(.4),
           adj_y = op !== 'BATCH_MATMUL' || random.chance(.5);
-    const dims = op === 'CONV_2D' ? [n, 1, 1, k] : adj_y ? [n, k] : [k, n];
-    const weights = m.weights(dims, adj_y ? 0 : 1, 'INT8', .01);
-    if (has_4_bits) {
-        const w = m.tensors[weights];
-        Object.assign(w, {type: 'INT4', data: in_pairs(w.data)});
-    }
+    const weights = m.weights(adj_y ? [n, k] : [k, n], adj_y ? 0 : 1, 'INT8', .01);
+    if (has_4_bits) narrow(m, weights);
     const inputs = [floats, weights], result = m.tensor([...shape.slice(0, -1), n], 'FLOAT32');
     if (op === 'BATCH_MATMUL') return m.node(op, inputs, result, 'BatchMatMulOptions', {adj_x: false, adj_y});
-    const bias = Array.from({length: n}, () => random.real(-2, 2));
-    inputs.push(op === 'CONV_2D' || random.chance(.6) ? m.tensor([n], 'FLOAT32', {}, bytes_of_floats(bias)) : -1);
-    const fused_activation_function = random.of(activations);
-    return op === 'CONV_2D'
-               ? m.node(op, inputs, result, 'Conv2DOptions',
-                        {padding: 'VALID', stride_w: 1, stride_h: 1, fused_activation_function})
-               : m.node(op, inputs, result, 'FullyConnectedOptions',
-                        {keep_num_dims: true, fused_activation_function});
+    inputs.push(random.chance(.6) ? float_bias(m, n) : -1);
+    return m.node(op, inputs, result, 'FullyConnectedOptions',
+                  {keep_num_dims: true, fused_activation_function: random.of(activations)});
+}
+
+const float_bias = (m, n) =>
+    m.tensor([n], 'FLOAT32', {}, bytes_of_floats(Array.from({length: n}, () => m.random.real(-2, 2))));
+
+function hybrid_transpose_conv(m, x) {
+    const {random} = m, {shape: [n, h, w, c]} = m.tensors[x], kernel = [random.of([2, 3]), random.of([2, 3])],
+          stride = random.of([1, 2]), padding = random.of(['SAME', 'VALID']), oc = random.of([1, 4, 9]);
+    const size = (length, k) => padding === 'SAME' ? length * stride : (length - 1) * stride + k;
+    const shape = [n, size(h, kernel[0]), size(w, kernel[1]), oc];
+    const floats = random.chance(.5) ? dequantize(m, x) : m.input([n, h, w, c], 'FLOAT32', {});
+    const inputs = [m.integers(shape), m.weights([oc, ...kernel, c], 0, 'INT8', .01), floats];
+    if (random.chance(.6)) inputs.push(float_bias(m, oc));
+    return m.node('TRANSPOSE_CONV', inputs, m.tensor(shape, 'FLOAT32'), 'TransposeConvOptions',
+                  {padding, stride_w: stride, stride_h: stride, fused_activation_function: 'NONE'});
+}
+
+function hybrid_convolution(m, x) {
+    if (m.random.chance(.2)) return hybrid_transpose_conv(m, x);
+    const {random} = m, {shape} = m.tensors[x], channels = shape[3], is_depthwise = random.chance(.3);
+    const multiplier = random.of([1, 1, 2]), n = is_depthwise ? channels * multiplier : random.of([1, 5, 16, 33]);
+    const padding = random.of(['SAME', 'VALID']), stride = random.of([1, 1, 2]),
+          dilation = stride === 1 && random.chance(.2) ? 2 : 1;
+    const sides = [0, 1].map(() => random.of([1, 1, 2, 3, 5]));
+    const output = sides.map((side, i) => padding === 'SAME'
+                                              ? Math.ceil(shape[i + 1] / stride)
+                                              : Math.ceil((shape[i + 1] - (side - 1) * dilation) / stride));
+    if (output.some((size) => size < 1)) return null;
+    const floats = random.chance(.5) ? dequantize(m, x) : m.input(shape, 'FLOAT32', {});
+    const weights = m.weights(is_depthwise ? [1, ...sides, n] : [n, ...sides, channels], is_depthwise ? 3 : 0,
+                              'INT8', .01), w = m.tensors[weights];
+    if (is_depthwise && w.scales.length !== n) // LiteRT takes no other
+        Object.assign(w, {scales: Array(n).fill(w.scales[0]), zero_points: Array(n).fill(0), axis: 3});
+    if (!is_depthwise) narrow(m, weights, .2);
+    const common = {
+        padding, stride_w: stride, stride_h: stride, dilation_w_factor: dilation, dilation_h_factor: dilation,
+        fused_activation_function: random.of(activations)
+    };
+    const inputs = [floats, weights, float_bias(m, n)], result = m.tensor([shape[0], ...output, n], 'FLOAT32');
+    return is_depthwise ? m.node('DEPTHWISE_CONV_2D', inputs, result, 'DepthwiseConv2DOptions',
+                                 {...common, depth_multiplier: multiplier})
+                        : m.node('CONV_2D', inputs, result, 'Conv2DOptions', common);
 }
 
 function slice(m, x) {
@@ -509,7 +552,7 @@ const code_of = {
     STRIDED_SLICE: 45, SLICE: 65, PACK: 83, ABS: 101, RSQRT: 76, SQUARED_DIFFERENCE: 99,
 };
 const versions = {
-    DEPTHWISE_CONV_2D: 6, CONV_2D: 5, FULLY_CONNECTED: 9, TRANSPOSE_CONV: 3, BATCH_MATMUL: 4, ELU: 1,
+    DEPTHWISE_CONV_2D: 7, CONV_2D: 7, FULLY_CONNECTED: 9, TRANSPOSE_CONV: 3, BATCH_MATMUL: 4, ELU: 1,
     PRELU: 1, HARD_SWISH: 1, RESHAPE: 1, RELU_N1_TO_1: 1, PACK: 2, RSQRT: 2
 };
 
