@@ -191,6 +191,8 @@ weight_values values_of_weights(reader &keywords, int column_mask) {
                                      "neighbours along k share a scale");
     if (group) {
         const auto length = py::cast<dim_t>(*group);
+        if (length < 1)
+            throw py::value_error("group is " + std::to_string(length) + ", allowed: 1 and above");
         v.groups = v.has_columns_first ? memory::dims{1, length} : memory::dims{length, 1};
     }
     if (type) {

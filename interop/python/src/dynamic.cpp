@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dynamic.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace octet::python {
@@ -52,6 +53,10 @@ void weight_values::check(const memory::dims &weights) const {
         throw py::value_error("w has " + std::to_string(weights.size()) +
                               " dimensions, allowed with quantize: 2");
     const dim_t n = weights[has_columns_first ? 0 : 1], k = weights[has_columns_first ? 1 : 0];
+    if (const dim_t length = groups.empty() ? 0 : groups[has_columns_first ? 1 : 0];
+        length > std::max<dim_t>(k, 1))
+        throw py::value_error("group is " + std::to_string(length) + ", allowed: 1 to " + std::to_string(k) +
+                              ", the k of w");
     const auto check_shape = [&](const py::array &values, const char *who) {
         const dims shape = dims_of(values);
         if (shape.size() < 2) {
@@ -60,8 +65,7 @@ void weight_values::check(const memory::dims &weights) const {
                                       " values, allowed: 1, " + std::to_string(n));
             return;
         }
-        const dim_t length = groups[has_columns_first ? 1 : 0],
-                    count = length < 1 ? 0 : (k + length - 1) / length;
+        const dim_t length = groups[has_columns_first ? 1 : 0], count = (k + length - 1) / length;
         const dims allowed = has_columns_first ? dims{n, count} : dims{count, n};
         if (shape != allowed)
             throw py::value_error(std::string(who) + " has shape " +

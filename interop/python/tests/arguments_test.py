@@ -249,6 +249,34 @@ class WrongArguments(unittest.TestCase):
                 (ValueError, "best", lambda: octet.Network(b"", rule="best"))]:
             self.refused(error, text, call)
 
+    def test_products_of_floats_name_what_is_wrong(self):
+        x, w, one = np.ones((3, 64), np.float32), np.ones((64, 8), np.int8), np.ones(8, np.float32)
+        two = np.ones((2, 8), np.float32)
+
+        def product(w=w, x=x, quantize="row", w_scale=one, **options):
+            return lambda: octet.matmul(x, w, quantize=quantize, w_scale=w_scale, **options)
+        for error, text, call in [
+                (ValueError, "group is 0, allowed: 1 and above", product(w_scale=two, group=0)),
+                (ValueError, "group is 128, allowed: 1 to 64, the k of w", product(w_scale=two[:1], group=128)),
+                (ValueError, "w_scale has shape (2, 8), allowed: (3, 8)", product(w_scale=two, group=24)),
+                (ValueError, "w_scale has shape (8, 2), allowed: (2, 8)", product(w_scale=two.T, group=32)),
+                (TypeError, "group is not given, allowed with w_scale of 2 dimensions", product(w_scale=two)),
+                (ValueError, "w_scale has 7 values, allowed: 1, 8", product(w_scale=one[1:])),
+                (TypeError, "w_scale is not given, allowed with quantize", product(w_scale=None)),
+                (ValueError, "value 0 is -1, allowed: finite, not negative", product(w_scale=-one)),
+                (ValueError, "value 0 is nan, allowed: finite", product(w_scale=one * np.nan)),
+                (ValueError, "value 0 is 200, allowed: -128 to 127, the codes of int8",
+                 product(w_zero_point=np.full(8, 200))),
+                (ValueError, "w_zero_point has 7 values, allowed: 1, 8", product(w_zero_point=np.ones(7, np.int32))),
+                (ValueError, "w has the code 8, allowed with w_type \"int4\": -8 to 7",
+                 product(w=8 * w, w_type="int4")),
+                (ValueError, "quantize is 'rows', allowed: row, group, tensor", product(quantize="rows")),
+                (ValueError, "quantizer is 'none', allowed: dynamic, xnnpack", product(quantizer="none")),
+                (ValueError, "quantizer xnnpack without combination", product(quantizer="xnnpack")),
+                (ValueError, "w has 3 dimensions, allowed with quantize: 2", product(w=w[None])),
+                (ValueError, "K of x is 63, of weights 64", product(x=x[:, 1:]))]:
+            self.refused(error, text, call)
+
     def test_operations_use_numpys_names(self):
         x, w = np.ones((1, 2, 4, 4), np.int8), np.ones((1, 2, 1, 1), np.float32)
         for error, text, call in [
