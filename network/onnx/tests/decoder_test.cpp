@@ -259,6 +259,52 @@ TEST(Decoder, HasOneOrderInEveryCombination) {
     set_num_threads(usual);
 }
 
+/// Where total_sequence_length is an input, the shape of the presents says that the pasts have room.
+TEST(DecoderNetwork, AppendsToOneBufferWhoseLengthIsAnInput) {
+    constexpr dim_t room = 24;
+    unlike u;
+    u.has_total = true;
+    const model::graph g = small_decoder(u).graph_of();
+    const ids tokens = tokens_of(6, 9);
+    const floats expected = at_once(g, tokens);
+    network_options options;
+    options.rows_alike = true;
+    std::map<std::string, floats> caches;
+    for (std::size_t done = 0, count = 4; done < tokens.size(); done += count, count = 1) {
+        network_sizes sizes;
+        sizes.shapes = {{"input_ids", {1, static_cast<dim_t>(count)}},
+                        {"attention_mask", {1, static_cast<dim_t>(done + count)}}};
+        for (const int t : g.inputs)
+            if (const std::string &name = g.tensors[static_cast<std::size_t>(t)].name;
+                name.rfind("past_key_values", 0) == 0)
+                for (const std::string &of : {name, "present" + name.substr(15)})
+                    sizes.shapes[of] = {1, groups, room, width};
+        network net(g, options);
+        net.resize(sizes);
+        for (std::size_t i = 0; i < net.input_count(); i++)
+            if (const std::string &name = net.input(i).name(); name.rfind("past_key_values", 0) == 0) {
+                floats &cache = caches[name];
+                cache.resize(groups * room * width);
+                net.bind_input(i, cache.data(), cache.size() * sizeof(float));
+                std::size_t output = 0;
+                while (net.output(output).name() != "present" + name.substr(15))
+                    output++;
+                net.bind_output(output, cache.data(), cache.size() * sizeof(float));
+            }
+        net.input("input_ids").copy_from(part_of(tokens, done, count));
+        net.input("attention_mask").copy_from(ids(done + count, 1));
+        net.input("total_sequence_length").copy_from(ids{static_cast<std::int32_t>(done + count)});
+        net.run();
+        const floats logits = net.output("logits").as<float>();
+        EXPECT_TRUE(are_alike(row_of(logits, count - 1), row_of(expected, done + count - 1))) << done;
+        net.input("total_sequence_length").copy_from(ids{room + 1});
+        test::expect_invalid([&] { net.run(); }, {"total_sequence_length is 25", "1 to 24"});
+        sizes.shapes["present.0.key"][2] = room - 1;
+        test::expect_invalid([&] { net.resize(sizes); },
+                             {"shape 1x2x23x16 of output 'present.0.key' is given", "give 1x2x"});
+    }
+}
+
 TEST(Decoder, TellsWhatSequencesTake) {
     decoder d(small_decoder().graph_of(), with_capacity(64));
     EXPECT_EQ(d.bytes_of(65), 2u * layers * groups * 2 * 4096) << "a page has 64 rows";
