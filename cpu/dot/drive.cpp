@@ -92,27 +92,7 @@ private:
     }
 
     std::shared_ptr<const tile_kernel> make_kernel(int rows, bool last_panel) const {
-        jit::dot_spec spec;
-        spec.isa = machine_.isa;
-        spec.products = plan_.products;
-        spec.rows = rows;
-        spec.tiling.rows = plan_.tiles.register_rows_of(rows);
-        spec.tiling.lines = plan_.tiles.lines_of(rows);
-        if (spec.tiling.lines > 1)
-            spec.tiling.line_stride = plan_.line_stride;
-        spec.vectors = vectors_of_panel(last_panel);
-        spec.tail = last_panel ? plan_.tiles.tail : machine_.isa.lanes();
-        spec.row_stride = plan_.row_stride;
-        spec.part_stride = plan_.part_stride;
-        spec.dst_row_stride = geometry_.dst_strides[2];
-        spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
-        spec.taps = plan_.taps;
-        spec.quads = plan_.quads;
-        if (plan_.products == jit::dot_products::grouped_codes)
-            spec.columns_of_quad = static_cast<int>(geometry_.packed().o_per_member);
-        spec.rows_of_tap = plan_.rows_of_tap;
-        spec.lines_ahead = plan_.lines_ahead;
-        spec.order = plan_.order;
+        const jit::dot_spec spec = spec_of(plan_, geometry_, machine_.isa, rows, last_panel);
         if (jit::are_in_tiles(spec.products))
             return jit::amx_dot_code(spec, epilogue_);
         return jit::dot_code(spec, epilogue_);
@@ -357,6 +337,8 @@ private:
             const dim_t first = element + first_row * geometry_.dst_strides[2];
             run.full.find(first, full);
             args.src = src + own_column + plan_.row_offset(first_row);
+            if (plan_.source == row_source::gathered)
+                set_gathered(args, src, segment.position + first_row);
             args.weights = weights;
             args.initial = initial;
             args.params = run.params + block * columns_.block_words();
@@ -385,7 +367,7 @@ private:
         }
         // Parts of the reduction, whose sums are kept for the next one.
         const dim_t row_bytes =
-            vectors_of_panel(last) * packed_o_block * static_cast<dim_t>(sizeof(std::int32_t));
+            plan_.tiles.vectors_of(last) * packed_o_block * static_cast<dim_t>(sizeof(std::int32_t));
         auto *const sums = static_cast<std::uint8_t *>(thread_scratch(
             scratch_slot::kept_sums, static_cast<std::size_t>(rows * part.panels * row_bytes)));
         args.taps = 1;
@@ -408,9 +390,14 @@ private:
         }
     }
 
-    int vectors_of_panel(bool is_last) const {
-        return is_last && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
+    /// The call begins with this row of the lines at `src`, behind the ring.
+    void set_gathered(jit::dot_args &args, const std::uint8_t *src, dim_t row) const {
+        const dim_t width = geometry_.width, position = row % width;
+        args.src = src + row / width * plan_.line_stride + position * plan_.row_stride;
+        args.rows_of_line = width - position;
+        args.ring = const_cast<std::uint8_t *>(src) - ring_bytes(plan_);
     }
+
     dim_t panel_bytes() const { return plan_.tiles.blocks_per_panel * geometry_.packed().block_bytes(); }
 
     void set_row_steps(jit::dot_args &args, const row_segment &segment) const {

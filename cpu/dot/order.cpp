@@ -62,7 +62,7 @@ void plan_fetches(dot_plan &p, dim_t row_tiles) {
 } // namespace
 
 void plan_order(dot_plan &p, const dot_geometry &g, const machine &m) {
-    if (!jit::are_in_tiles(p.products) || g.groups > 1)
+    if (!jit::are_in_tiles(p.products) || g.groups > 1 || p.source == row_source::gathered)
         return;
     tile_plan &t = p.tiles;
     const dim_t row_tiles = tiles_of_panel(p),

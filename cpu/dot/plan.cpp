@@ -18,6 +18,10 @@ namespace {
 /// Joins the innermost taps into the reduction while their bytes are neighbours and whole quads.
 void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     p.quads = div_up(segment, packed_i_block);
+    if (p.source == row_source::gathered) {
+        p.quads = gathered_patch_of(g).quads();
+        return;
+    }
     if (p.products == jit::dot_products::winograd_f43) {
         p.tap_counts = {g.kernel[0], g.kernel[1], winograd_tap_count(g)};
         p.taps = p.tap_counts[0] * p.tap_counts[1] * p.tap_counts[2];
@@ -126,6 +130,8 @@ bool have_rows_conflict(const dot_geometry &g, const dot_plan &p) {
 /// Rows are copied where their codes change: sign bits are flipped, or bytes become words.
 row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, const dot_plan &p) {
     const bool changes_codes = p.flips_source || jit::are_in_words(p.products);
+    if (jit::are_in_tiles(p.products) && gathered_patch_of(g).lines > 0)
+        return row_source::gathered;
     const bool whole_quads = g.tap_bytes() % packed_i_block == 0;
     const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.position_bytes;
     if (!changes_codes && g.has_dense_positions() && whole_quads && fused_is_contiguous &&
@@ -173,6 +179,10 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
     case row_source::copied_image:
         p.row_stride = g.stride[2] * p.position_bytes;
         break;
+    case row_source::gathered:
+        p.is_flat = true;
+        p.row_stride = g.stride[2] * p.position_bytes;
+        break;
     }
     p.copied_line_bytes = p.copy[2] * p.position_bytes;
     if (p.products == jit::dot_products::winograd_f43) {
@@ -181,7 +191,7 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         p.copied_line_bytes = winograd_tap_count(g) * jit::winograd_parts * p.part_stride;
         p.copy[2] = rows * together + winograd_tap_count(g) * jit::winograd_taps - 1;
     }
-    if (p.source == row_source::copied_image || p.source == row_source::copied_edges)
+    if (p.source != row_source::in_place && p.source != row_source::copied_rows)
         p.line_stride = p.copied_line_bytes * g.stride[1];
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
     p.lines = p.is_flat ? 1 : g.depth * g.height;
@@ -334,7 +344,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         const bool has_codes =
             memory::data_type_size(g.dst.data_type) == 1; // else panels are whole cache lines
         const tile_memory memory{p.row_stride, has_codes && p.line_length * g.packed().o > m.l2_bytes / 2,
-                                 leaves_caches(g.weights.size_bytes())};
+                                 leaves_caches(g.weights.size_bytes()), p.source == row_source::gathered};
         p.tiles =
             plan_tiles(m.isa, p.line_length, g.packed().o, quads, epilogue_temps, shares, memory, p.products);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
@@ -350,6 +360,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.scratch_bytes = image_bytes + (filters ? p.copy[2] * p.position_bytes : 0) + slack;
     } else if (p.source == row_source::copied_edges) {
         p.scratch_bytes = 2 * image_bytes + slack;
+    } else if (p.source == row_source::gathered) {
+        plan_gathered_rows(p, g, band_budget(p, g, m.l2_bytes));
     }
     p.work = plan_work(p, g, m);
     p.lines_ahead = plan_lines_ahead(p);
@@ -358,7 +370,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
 }
 
 std::string text_of(const dot_plan &p) {
-    constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges"};
+    constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges",
+                                       "rows gathered from a copied image"};
     const tile_plan &t = p.tiles;
     return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors",
                 jit::are_in_tiles(p.products)                   ? " in tile registers"

@@ -18,6 +18,7 @@ enum class row_source {
     copied_rows,  ///< each row is one segment of bytes, copied one below the other
     copied_image, ///< the part of the padded image that a band of lines needs, channels-last
     copied_edges, ///< the user's memory, but for the first and last rows of a line, which reach outside
+    gathered,     ///< a copied image, whose pieces the kernel gathers (`gathered_patch`)
 };
 
 /// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line, or the lines of a tile.
@@ -78,6 +79,9 @@ struct dot_plan {
 
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 std::string text_of(const dot_plan &p);
+/// The kernel of tiles of so many rows, of the last panel or of another one.
+jit::dot_spec spec_of(const dot_plan &p, const dot_geometry &g, instruction_set isa, int rows,
+                      bool is_last_panel);
 
 /// Rows at both ends of a line that reach outside the image, in whole tiles of `tile_rows`.
 struct edge_rows {
@@ -111,6 +115,12 @@ int plan_lines_ahead(const dot_plan &p);
 /// Fills `chunk`, `order` and `lines_ahead` of products in tile registers, and divides long reductions into
 /// several taps (order.cpp); the rest of the plan is made.
 void plan_order(dot_plan &p, const dot_geometry &g, const machine &m);
+
+/// The rest of a plan whose rows are gathered (gather.cpp), once its tiles are planned: bands, copies, scratch memory.
+void plan_gathered_rows(dot_plan &p, const dot_geometry &g, dim_t band_bytes);
+/// For its kernel; without pieces for that of any other plan, as there are no bytes of a ring then.
+jit::gathered_rows gathered_rows_of(const dot_plan &p, const dot_geometry &g);
+dim_t ring_bytes(const dot_plan &p);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
 int useful_threads(const dot_geometry &g, const machine &m);

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/products.hpp"
 
+#include <algorithm>
+
 #include "cpu/dot/tiles.hpp"
 #include "cpu/machine/costs.hpp"
+#include "jit/kernels/dot_amx.hpp"
 
 namespace octet::impl {
 
@@ -26,10 +29,44 @@ bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
 
 dim_t winograd_tap_count(const dot_geometry &g) { return div_up(g.kernel[2], jit::winograd_taps); }
 
+namespace {
+
+/// A line of the kernel is one piece of a line of the image, and tiles go on over the ends of lines.
+bool can_gather(const dot_geometry &g) {
+    const packed_geometry &w = g.packed();
+    const bool is_one_piece =
+        g.kernel[2] == 1 ||
+        (g.dilation[2] == 1 && (w.fused_width == g.kernel[2] || g.tap_bytes() % packed_i_block == 0));
+    const auto reach = [&](int axis) { return (g.kernel[axis] - 1) * g.dilation[axis] + 1; };
+    const dim_t line_bytes = ((g.width - 1) * g.stride[2] + reach(2)) * g.position_bytes;
+    constexpr dim_t most_offset = dim_t{1} << 30;
+    return is_one_piece && g.kernel[0] == 1 && g.depth == 1 && g.groups == 1 && w.groups == 1 &&
+           !g.rows_are_images && !rows_are_disjoint(g) && !g.sums_f32() && !g.weights.sums_source() &&
+           lines_are_joined(g, g.dst_strides) && line_bytes <= most_offset / std::max(reach(1), g.stride[1]);
+}
+
+} // namespace
+
+gathered_patch gathered_patch_of(const dot_geometry &g) {
+    if (!can_gather(g))
+        return {};
+    const dim_t quads = div_up(g.tap_bytes(), packed_i_block) * (g.kernel[2] / g.packed().fused_width);
+    const gathered_patch patch{g.kernel[1], quads};
+    const auto steps = [](dim_t of) { return div_up(of, dim_t{jit::most_amx_quads}); };
+    const dim_t vectors = std::min<dim_t>(g.packed().o_blocks(), jit::amx_accumulators);
+    // A product takes as long as the copies of a piece for each of its rows.
+    const dim_t products = std::max(steps(patch.quads()) * vectors, patch.lines);
+    const bool pays = products < steps(quads) * patch.lines * vectors;
+    return pays && quads <= jit::most_amx_quads ? patch : gathered_patch{};
+}
+
 dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
     if (products == jit::dot_products::winograd_f43)
         return g.kernel[0] * g.kernel[1] * winograd_tap_count(g) *
                div_up(g.tap_bytes() * jit::winograd_parts, packed_i_block) / jit::rows_together(products);
+    if (jit::are_in_tiles(products))
+        if (const gathered_patch patch = gathered_patch_of(g); patch.lines > 0)
+            return planned_quads(products, 1, patch.quads());
     return planned_quads(products, g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width,
                          div_up(g.tap_bytes(), packed_i_block));
 }
@@ -93,9 +130,14 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
         return g.products();
     const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
     const bool is_flat = rows_are_disjoint(g) && lines_are_joined(g, g.dst_strides);
-    const dim_t length = is_flat ? g.depth * g.height * g.width : g.width;
+    const bool gathers = gathered_patch_of(g).lines > 0;
+    const dim_t lines = is_flat ? 1 : g.depth * g.height, rows = g.depth * g.height * g.width;
     const auto cycles = [&](dot_products by) {
-        return plan_tiles(isa, length, g.packed().o, quads_of_row(by, g), epilogue_temps, {}, {}, by).cycles;
+        const bool are_joined = gathers && by == in_tiles; // else what is compared is a line
+        return plan_tiles(isa, are_joined ? rows : rows / lines, g.packed().o, quads_of_row(by, g),
+                          epilogue_temps, {}, {}, by)
+                   .cycles *
+               (gathers && !are_joined ? static_cast<double>(lines) : 1);
     };
     const bool pay = cycles(in_tiles) + costs::per_tile_configuration < cycles(dot_products::codes);
     return pay ? in_tiles : dot_products::codes;

@@ -21,4 +21,15 @@ dim_t quads_of_row(jit::dot_products products, const dot_geometry &g);
 /// or two.
 jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps);
 
+/// Rows of first layers in tile registers: with few channels a line of the kernel has fewer bytes than a step of products,
+/// but the lines of a patch together fill steps. No lines: rows are not gathered.
+struct gathered_patch {
+    dim_t lines = 0;
+    dim_t quads_of_line = 0;
+
+    dim_t quads() const { return lines * quads_of_line; }
+};
+/// Of products in tile registers, where they are fewer this way and hide the copies.
+gathered_patch gathered_patch_of(const dot_geometry &g);
+
 } // namespace octet::impl

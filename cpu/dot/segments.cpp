@@ -47,6 +47,12 @@ row_segments prepare_rows(const dot_geometry &g, const dot_plan &p, const copy_s
         copy_image(g, p, copy, {band.od, band.first, band.count, 0}, image);
         return {row_segment{0, g.width, image, p.line_stride, p.tap_offsets.data()}};
     }
+    case row_source::gathered: {
+        std::uint8_t *image = scratch_of(p) + ring_bytes(p);
+        const dim_t line = band.first / g.width, end = (band.first + band.count - 1) / g.width + 1;
+        copy_image(g, p, copy, {band.od, line, end - line, 0}, image);
+        return {row_segment{0, band.count, image, 0, p.tap_offsets.data(), band.first % g.width}};
+    }
     case row_source::copied_edges:
         break;
     }

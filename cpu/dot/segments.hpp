@@ -20,6 +20,7 @@ struct row_segment {
     const std::uint8_t *src = nullptr; ///< that row of the first line
     dim_t line_stride = 0;             ///< bytes
     const std::int64_t *tap_offsets = nullptr;
+    dim_t position = 0; ///< gathered rows: of the first row in its line of the image
 };
 
 /// Left to right; those without rows are empty.

@@ -177,7 +177,10 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
                              quads * jit::weights_quad_bytes(products, lanes));
     };
     const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
-    if (in_tiles) // a step's products need less than four accumulators nowhere, and there are no more
+    if (in_tiles && memory.are_rows_gathered) { // as few panels as there can be, since each gathers the rows
+        const dim_t panels = div_up(vectors, dim_t{jit::amx_accumulators});
+        consider(static_cast<int>(div_up(vectors, panels)), jit::amx_rows, false);
+    } else if (in_tiles) // a step's products need less than four accumulators nowhere, and there are no more
         for (const int limit : {jit::most_amx_rows, jit::amx_rows})
             for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit && is_within_reach(v); v++)
                 consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);

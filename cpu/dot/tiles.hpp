@@ -24,6 +24,9 @@ struct tile_plan {
     bool overlap = false;       ///< see dot_spec
     double cycles = 0;          ///< estimate for all of a line, threads' unevenness included
 
+    int vectors_of(bool is_last_panel) const {
+        return is_last_panel && last_vectors ? last_vectors : vectors;
+    }
     int lines_of(int tile_rows) const { return lines > 1 ? tile_rows * lines / rows : 1; }
     /// Rows of a tile register in tiles of so many rows: all tiles, or the last ones.
     int register_rows_of(int tile_rows) const;
@@ -56,6 +59,7 @@ struct tile_memory {
     dim_t row_stride = 0;          ///< bytes between source rows; 0: not known
     bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice
     bool are_weights_beyond_caches = false;
+    bool are_rows_gathered = false; ///< in tile registers, one of them
 };
 tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
                      const sharing &shares = {}, const tile_memory &memory = {},

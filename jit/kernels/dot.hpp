@@ -69,11 +69,22 @@ struct row_range {
     int first = 0, end = 0;
 };
 
+/// Rows that a kernel of tile registers gathers while it multiplies the tiles before (dot_amx.hpp): the reduction of a
+/// row is some pieces of a padded image, such as the lines of a patch.
+struct gathered_rows {
+    int pieces = 0; ///< equal parts of a row's quads; 0: rows lie in memory as they are multiplied
+    std::int64_t piece_stride = 0; ///< bytes of the image between pieces,
+    std::int64_t row_step = 0;     ///< between neighbouring rows of a line
+    std::int64_t line_step = 0;    ///< and from the row behind a line to the first one of the next line
+    std::int64_t line_rows = 1;
+};
+
 /// The rows of a tile in tile registers (`amx_row_tiles`).
 struct row_tiling {
     int rows = 0;                 ///< of a register
     int lines = 1;                ///< of an image, equal parts of the tile's rows
     std::int64_t line_stride = 0; ///< bytes between source lines, if there are several
+    gathered_rows gathered;       ///< of one register and one tap: `dot_spec::row_stride` is that of the ring
 };
 
 /// What is loaded past the first-level cache, which keeps the other meanwhile.
@@ -140,6 +151,10 @@ struct dot_args {
     void *sums;
     std::int64_t ahead_turn;
     std::int64_t initial_row_stride; ///< bytes between the rows of `initial` if those are such sums, else 0
+    /// Of gathered rows, whose `src` is the first piece of the first row: room for a ring of tiles, at a cache line, and
+    /// the rows that are left in the first row's line, itself included.
+    void *ring;
+    std::int64_t rows_of_line;
 };
 
 /// Quads of a step of the reduction, which hide the loop's overhead. A step moves on by 512 bytes in each stream of

@@ -12,6 +12,12 @@ tile_shapes amx_shapes(int tile_rows, std::int64_t quads) {
     return {tile_rows, most_amx_quads, static_cast<int>(quads % most_amx_quads)};
 }
 
+tile_shapes amx_shapes_of_gathered(int tile_rows, std::int64_t quads) {
+    if (quads <= most_amx_quads)
+        return {tile_rows, static_cast<int>(quads), 0};
+    return {tile_rows, most_amx_quads, static_cast<int>(quads % most_amx_quads)};
+}
+
 std::int64_t amx_fetching_steps(std::int64_t taps, std::int64_t quads) {
     return taps * (quads / amx_shapes(1, quads).quads) - 1;
 }

@@ -17,6 +17,9 @@
 // between them, whose sums are no results: two lines of 7 positions are 16 rows of an image that is padded to 9.
 // Reductions that are no multiple of a step end in tiles of their own shape, so that no byte is read
 // that vectors would not read. Sources may be signed.
+//
+// Rows may be gathered from an image whose neighbouring rows overlap: while a tile is multiplied, vectors copy the
+// pieces of the rows of the tile after the next one into a ring of three tiles, where a row begins a cache line.
 
 #include "jit/base/tile_registers.hpp"
 #include "jit/kernels/dot.hpp"
@@ -39,6 +42,19 @@ row_tiles amx_row_tiles(int rows, int tile_rows, int lines = 1, int distance = 0
 
 /// Steps of equal size where there are such, else steps of 16 quads and a last one.
 tile_shapes amx_shapes(int tile_rows, std::int64_t quads);
+
+/// Steps of rows that are gathered: of whole cache lines, but for a last one.
+tile_shapes amx_shapes_of_gathered(int tile_rows, std::int64_t quads);
+/// Bytes between gathered rows, and between tiles of the ring: behind a tile lies what its last piece writes too much.
+constexpr int tiles_of_ring = 3;
+constexpr std::int64_t gathered_row_bytes(std::int64_t quads) {
+    return (quads * bytes_per_quad + cache_line - 1) / cache_line * cache_line;
+}
+constexpr std::int64_t gathered_tile_bytes(int rows, std::int64_t quads) {
+    return rows * gathered_row_bytes(quads) + cache_line;
+}
+/// Rows behind those of a call that it gathers too, if the last tile has `rows`.
+constexpr int rows_gathered_ahead(int rows) { return (tiles_of_ring - 1) * rows; }
 
 /// Steps of a tile that fetch weights ahead (`dot_spec::lines_ahead`).
 std::int64_t amx_fetching_steps(std::int64_t taps, std::int64_t quads);

@@ -13,7 +13,9 @@ namespace octet::impl::jit {
 using Xbyak::Tmm;
 
 amx_dot_kernel::amx_dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
-    : generated(spec.isa), spec_(spec), plan_(plan), shapes_(amx_shapes(spec.tiling.rows, spec.quads)),
+    : generated(spec.isa), spec_(spec), plan_(plan),
+      shapes_(spec.tiling.gathered.pieces > 0 ? amx_shapes_of_gathered(spec.tiling.rows, spec.quads)
+                                              : amx_shapes(spec.tiling.rows, spec.quads)),
       registers_(amx_row_tiles(
           spec.rows, spec.tiling.rows, spec.tiling.lines,
           static_cast<int>(spec.tiling.line_stride / std::max<std::int64_t>(1, spec.row_stride)))),
@@ -23,7 +25,8 @@ amx_dot_kernel::amx_dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
         return name(spec.products == dot_products::signed_tiles ? "signed_amx_dot" : "amx_dot",
                     text(spec.rows, "x", spec.vectors),
                     spec.tiling.lines > 1 ? text("lines", spec.tiling.lines) : "", text("t", spec.taps),
-                    text("q", spec.quads), spec.tail != lanes() ? text("tail", spec.tail) : "", plan.name());
+                    text("q", spec.quads), gathers() ? text("pieces", spec.tiling.gathered.pieces) : "",
+                    spec.tail != lanes() ? text("tail", spec.tail) : "", plan.name());
     });
 }
 
@@ -38,7 +41,8 @@ void amx_dot_kernel::generate() {
     mov(reg_params, arg(&dot_args::params));
     mov(reg_dst, arg(&dot_args::dst));
     mov(reg_full, arg(&dot_args::full));
-    mov(reg_row_sums, arg(&dot_args::row_sums));
+    if (!gathers())
+        mov(reg_row_sums, arg(&dot_args::row_sums));
     xor_(reg_row, reg_row);
     if (spec_.tail != lanes())
         set_tail(spec_.tail);
@@ -58,6 +62,8 @@ void amx_dot_kernel::generate() {
     }
     mov(reg_row_stride, spec_.row_stride);
     mov(reg_line, block_quad_bytes);
+    if (gathers())
+        gather_first_tiles();
 
     Xbyak::Label multiply, finish, is_finished, end;
     mov(reg_sums, no_tile());
@@ -130,13 +136,13 @@ void amx_dot_kernel::multiply_tile() {
     if (reads_dst(plan_.source()))
         prefetch_results();
     mov(reg_weights, arg(&dot_args::weights));
-    mov(reg_tap_src, arg(&dot_args::src));
+    gathers() ? find_gathered_tile() : mov(reg_tap_src, arg(&dot_args::src));
     if (spec_.taps > 1) {
         mov(reg_tap_offsets, arg(&dot_args::tap_offsets));
         add(reg_tap_src, ptr[reg_tap_offsets]);
     }
     first_step();
-    later_steps();
+    gathers() ? later_steps_of_gathered() : later_steps();
     choose_steps(tiles_to_multiply);
     advance(arg(&dot_args::src), &dot_args::src_step);
     advance(arg(&dot_args::weights), &dot_args::weights_step);
@@ -148,7 +154,8 @@ void amx_dot_kernel::multiply_tile() {
 /// Sums of the tile before make room for the folded bias, whose line is loaded as each row, or for sums that are kept.
 /// Before the first tile they mean nothing.
 void amx_dot_kernel::first_step() {
-    const Xbyak::Reg64 &reg_initial_row_stride = reg_tap_offsets, &reg_sums_of_former = reg_scratch;
+    const Xbyak::Reg64 &reg_initial_row_stride = gathers() ? reg_scratch : reg_tap_offsets,
+                       &reg_sums_of_former = reg_scratch;
     mov(reg_address, arg(&dot_args::initial));
     mov(reg_steps, sum_row_bytes());
     if (spec_.order.keeps_sums) {
@@ -169,7 +176,7 @@ void amx_dot_kernel::first_step() {
 
 /// All steps of all taps but the first one, with portions of the epilogue among them until none are left.
 void amx_dot_kernel::later_steps() {
-    Xbyak::Label tap, loop, alone, next;
+    Xbyak::Label tap, loop, next;
     const std::int64_t steps = spec_.quads / shapes_.quads;
     if (spec_.taps > 1) {
         mov(reg_address, arg(&dot_args::tap_offsets));
@@ -192,14 +199,7 @@ void amx_dot_kernel::later_steps() {
         }
         mov(reg_steps, steps);
         L(loop);
-        const int count = portions_of_step(later);
-        cmp(reg_sums, (portions() - count + 1) * portion_bytes());
-        jae(alone, T_NEAR);
-        portions_among(step(shapes_.quads, false), count);
-        jmp(next, T_NEAR);
-        L(alone);
-        for (const auto &emit : step(shapes_.quads, false))
-            emit();
+        step_among_results(shapes_.quads, false, later);
         L(next);
         dec(reg_steps);
         jnz(loop, T_NEAR);
@@ -212,6 +212,20 @@ void amx_dot_kernel::later_steps() {
         dec(stack(taps_left));
         jnz(tap, T_NEAR);
     }
+}
+
+/// A step with portions of the epilogue, or by itself if none are left. `later` steps share all portions.
+void amx_dot_kernel::step_among_results(std::int64_t quads, bool is_last, std::int64_t later) {
+    Xbyak::Label alone, next;
+    const int count = portions_of_step(later);
+    cmp(reg_sums, (portions() - count + 1) * portion_bytes());
+    jae(alone, T_NEAR);
+    portions_among(step(quads, is_last), count);
+    jmp(next, T_NEAR);
+    L(alone);
+    for (const auto &emit : step(quads, is_last))
+        emit();
+    L(next);
 }
 
 /// The register of a pool that has the wanted tile, which is loaded if none has.
@@ -240,7 +254,7 @@ amx_dot_kernel::instructions amx_dot_kernel::step(std::int64_t quads, bool is_la
         weights = {is_last ? first + 3 : first + 1, 1};
     }
     const bool fetches_ahead = spec_.lines_ahead > 0 && !start && !is_last;
-    const instructions fetches = fetches_of_step(quads, fetches_ahead);
+    const instructions fetches = gathers() ? copies_of_step() : fetches_of_step(quads, fetches_ahead);
     const std::size_t products = static_cast<std::size_t>(registers_.count * spec_.vectors);
     std::size_t product = 0, fetched = 0;
     for (int r = 0; r < registers_.count; r++)

@@ -2,7 +2,7 @@
 
 // The generator of products in tile registers. dot_amx_generator.cpp has the call, its tiles and the
 // reduction in steps; dot_amx_results.cpp the epilogue, portion by portion, and the way to the next tile's
-// results.
+// results; dot_amx_gather.cpp the copies of rows that are gathered.
 
 #include <cstddef>
 #include <functional>
@@ -36,6 +36,8 @@ private:
     void prefetch_results();
     void first_step();
     void later_steps();
+    void later_steps_of_gathered();
+    void step_among_results(std::int64_t quads, bool is_last, std::int64_t later);
     instructions step(std::int64_t quads, bool is_last, const std::function<void(int, int)> &start = {});
     template <typename Load>
     Xbyak::Tmm held(tile_pool &pool, int wanted, instructions &code, const Load &load);
@@ -54,6 +56,15 @@ private:
         is_streamed ? tileloaddt1(to, from) : tileloadd(to, from);
     }
     instructions fetches_of_step(std::int64_t quads, bool fetches_ahead);
+
+    bool gathers() const { return spec_.tiling.gathered.pieces > 0; }
+    std::int64_t steps() const { return spec_.quads / shapes_.quads + (shapes_.last_quads > 0); }
+    void gather_first_tiles();
+    void find_gathered_tile();
+    void copy_piece(int piece);
+    void to_next_gathered_row();
+    void to_next_gathered_tile();
+    instructions copies_of_step();
 
     /// First line of a register, or its first row if the tile has one line: the last one ends with the tile.
     int first_line(int row_tile) const {
@@ -109,6 +120,8 @@ private:
     const int temps_; ///< of the epilogue; counting them takes as long as a portion
 
     int pauses_ = 0, portion_code_bytes_ = 0; ///< of a portion: places for other code, and its own
+    std::int64_t step_of_tile_ = 0;           ///< that is emitted, of gathered rows
+    vec piece_;                               ///< of gathered rows: what is copied
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_address = r15;
@@ -120,9 +133,12 @@ private:
     const Xbyak::Reg64 reg_params = rcx, reg_dst = r8, reg_row = r14, reg_full = rsi, reg_row_sums = r12;
     const Xbyak::Reg64 reg_sums = r9;   ///< bytes of sums that are finished
     const Xbyak::Reg64 reg_ahead = r13; ///< of steps but the first one: where weights are fetched ahead
+    // Of gathered rows, which have neither sums of rows nor taps: the next row to be copied, and its place.
+    const Xbyak::Reg64 reg_gather_from = reg_row_sums, reg_gather_to = reg_tap_offsets;
     // Slots of the stack:
     static constexpr int former_stack_pointer = 0, next_tap = 1, taps_left = 2, tiles_to_multiply = 3,
-                         tiles_to_finish = 4, sums_of_former = 5, register_distance = 6, slots = 8;
+                         tiles_to_finish = 4, sums_of_former = 5, register_distance = 6, end_of_ring = 7,
+                         slots = 8;
 };
 
 } // namespace octet::impl::jit

@@ -75,7 +75,8 @@ void amx_dot_kernel::rest_of_tile() {
 
 void amx_dot_kernel::next_rows() {
     add(reg_sums, portion_bytes());
-    add(reg_row_sums, portion_rows() * static_cast<int>(sizeof(std::int32_t)));
+    if (!gathers())
+        add(reg_row_sums, portion_rows() * static_cast<int>(sizeof(std::int32_t)));
     add(reg_row, static_cast<std::uint32_t>(portion_rows() * spec_.dst_row_stride));
 }
 
@@ -111,6 +112,8 @@ void amx_dot_kernel::to_next_results() {
     choose_steps(tiles_to_finish);
     advance(reg_params, &dot_args::params_step);
     advance(reg_row, &dot_args::dst_step);
+    if (gathers())
+        return;
     advance(arg(&dot_args::row_sums), &dot_args::row_sums_step);
     mov(reg_row_sums, arg(&dot_args::row_sums));
 }

@@ -19,6 +19,10 @@ namespace {
 
 const engine cpu(engine::kind::cpu, 0);
 
+struct image {
+    dim_t ic, oc, height, width, kernel = 1, stride = 1, dilation = 1, groups = 1;
+};
+
 class amx_dot : public testing::Test {
 protected:
     static void SetUpTestSuite() {
@@ -101,6 +105,37 @@ protected:
         return attr;
     }
 
+    /// Convolutions that keep the size if their stride is 1: equal bytes by tile registers.
+    void expect_tiles(const std::vector<image> &images, const std::vector<int> &variants) {
+        for (const image &i : images)
+            for (const data_type type : {data_type::u8, data_type::s8})
+                for (const int v : variants) {
+                    if (testing::Test::HasFailure())
+                        return;
+                    SCOPED_TRACE(testing::Message() << "image " << &i - images.data() << ", variant " << v
+                                                    << ", " << (type == data_type::u8 ? "u8" : "s8"));
+                    EXPECT_TRUE(expect_equal(i, type, v));
+                }
+    }
+
+    bool expect_equal(const image &i, data_type type, int variant) {
+        const dim_t pad = i.kernel / 2 * i.dilation;
+        const auto out = [&](dim_t in) {
+            return (in + 2 * pad - ((i.kernel - 1) * i.dilation + 1)) / i.stride + 1;
+        };
+        const memory::desc src({1, i.ic, i.height, i.width}, type, format_tag::nhwc),
+            dst({1, i.oc, out(i.height), out(i.width)}, data_type::s8, format_tag::nhwc);
+        const memory::dims sizes{i.groups, i.oc / i.groups, i.ic / i.groups, i.kernel, i.kernel};
+        const primitive_attr attr = attributes(variant, 1 << 1, i.oc, type);
+        return expect_equal(src, memory::desc(sizes, data_type::s8, format_tag::goihw), dst, [&] {
+            const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct,
+                                              src, memory::desc(sizes, data_type::s8, format_tag::any), dst,
+                                              {i.stride, i.stride}, {i.dilation - 1, i.dilation - 1},
+                                              {pad, pad}, {pad, pad});
+            return convolution_forward::primitive_desc(d, attr, cpu);
+        });
+    }
+
     std::mt19937 random_{1};
     std::string implementation_;
 };
@@ -127,20 +162,19 @@ TEST_F(amx_dot, matmul_of_all_tails) {
             }
 }
 
-struct image {
-    dim_t ic, oc, height, width, kernel = 1, stride = 1, dilation = 1, groups = 1;
-};
-
 TEST_F(amx_dot, convolution_of_all_kinds) {
-    const image images[] = {
-        {64, 64, 9, 9},                // one line of rows
-        {64, 96, 13, 14, 1, 2},        // a line each
-        {128, 48, 5, 33, 3},           // copied edges, or all of the image
-        {64, 32, 4, 100, 3},           // longer lines, edges beside a middle
-        {72, 40, 7, 7, 3},             // taps that end within a quad's tile
-        {68, 80, 6, 20, 3, 2},         // steps and a last one, in each tap
-        {64, 64, 12, 12, 3, 1, 2},     // taps apart
-        {3, 64, 20, 40, 7, 2},         // fused taps of a row
+    const std::vector<image> images = {
+        {64, 64, 9, 9},            // one line of rows
+        {64, 96, 13, 14, 1, 2},    // a line each
+        {128, 48, 5, 33, 3},       // copied edges, or all of the image
+        {64, 32, 4, 100, 3},       // longer lines, edges beside a middle
+        {72, 40, 7, 7, 3},         // taps that end within a quad's tile
+        {68, 80, 6, 20, 3, 2},     // steps and a last one, in each tap
+        {64, 64, 12, 12, 3, 1, 2}, // taps apart
+        {3, 64, 20, 40, 7, 2},     // fused taps of a row: gathered,
+        {3, 70, 9, 23, 3, 2},      // over the ends of lines, in two panels,
+        {4, 40, 11, 13, 5},        // of whole quads
+        {1, 64, 6, 5, 7},
         {256, 128, 6, 15, 1, 1, 1, 2}, // groups
         {128, 64, 8, 24, 3, 1, 1, 2},
         {65, 33, 11, 10, 3},
@@ -152,31 +186,19 @@ TEST_F(amx_dot, convolution_of_all_kinds) {
         {96, 96, 12, 20, 1, 2},     // in the user's memory,
         {64, 64, 8, 7, 3, 1, 1, 2}, // of groups
     };
-    for (const image &i : images)
-        for (const data_type type : {data_type::u8, data_type::s8})
-            for (const int v : {3, 4, 7}) {
-                if (testing::Test::HasFailure())
-                    return;
-                const dim_t pad = i.kernel / 2 * i.dilation;
-                const auto out = [&](dim_t in) {
-                    return (in + 2 * pad - ((i.kernel - 1) * i.dilation + 1)) / i.stride + 1;
-                };
-                SCOPED_TRACE(testing::Message() << "image " << &i - images << ", variant " << v << ", "
-                                                << (type == data_type::u8 ? "u8" : "s8"));
-                const memory::desc src({1, i.ic, i.height, i.width}, type, format_tag::nhwc),
-                    dst({1, i.oc, out(i.height), out(i.width)}, data_type::s8, format_tag::nhwc);
-                const memory::dims sizes{i.groups, i.oc / i.groups, i.ic / i.groups, i.kernel, i.kernel};
-                const primitive_attr attr = attributes(v, 1 << 1, i.oc, type);
-                const bool used =
-                    expect_equal(src, memory::desc(sizes, data_type::s8, format_tag::goihw), dst, [&] {
-                        const convolution_forward::desc d(
-                            prop_kind::forward_inference, algorithm::convolution_direct, src,
-                            memory::desc(sizes, data_type::s8, format_tag::any), dst, {i.stride, i.stride},
-                            {i.dilation - 1, i.dilation - 1}, {pad, pad}, {pad, pad});
-                        return convolution_forward::primitive_desc(d, attr, cpu);
-                    });
-                EXPECT_TRUE(used);
-            }
+    expect_tiles(images, {3, 4, 7});
+}
+
+TEST_F(amx_dot, convolution_of_gathered_rows) {
+    expect_tiles(
+        {
+            {3, 64, 20, 40, 7, 2},
+            {3, 70, 9, 23, 3, 2}, // tiles go on over the ends of lines, in two panels
+            {4, 40, 11, 13, 5},   // lines of the kernel are whole quads
+            {1, 64, 6, 5, 7},     // fewer positions in a line than rows in a tile
+            {3, 48, 31, 9, 11, 4},
+        },
+        {0, 1, 4, 5});
 }
 
 TEST_F(amx_dot, threads_leave_no_configuration_behind) {

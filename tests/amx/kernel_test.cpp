@@ -2,8 +2,8 @@
 // and partial last vectors, reductions of equal steps and with a last one, one tap and ranges of several, in
 // one call or with sums kept from call to call, calls of one tile and of many, which lie below each other,
 // side by side or both; tiles of several lines of an image, in registers of their own or with the rows
-// between them. What lies around the results stays as it was, and sources, weights and sums end at an
-// unmapped page.
+// between them; rows that are gathered from an image. What lies around the results stays as it was, and
+// sources, weights and sums end at an unmapped page.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -34,6 +34,7 @@ struct kernel_call {
     dim_t down = 1, across = 1; ///< tiles below each other and, with weights of their own, side by side
     dim_t src_across = 0;       ///< bytes of the source from a tile to the one beside it
     dim_t first_tap = 0, taps = 1;
+    dim_t first_position = 0; ///< gathered rows: of the first one in its line
     std::vector<std::int64_t> tap_offsets;
     std::vector<std::uint8_t> src, dst;
     std::vector<std::int8_t> weights;
@@ -55,6 +56,20 @@ struct kernel_call {
     dim_t row_offset(dim_t row) const {
         const dim_t length = spec.rows / spec.tiling.lines;
         return row / length * spec.tiling.line_stride + row % length * spec.row_stride;
+    }
+    bool gathers() const { return spec.tiling.gathered.pieces > 0; }
+    /// Bytes of the image in front of a row's first piece, if rows are gathered; `row` counts from the first line on.
+    dim_t image_offset(dim_t row) const {
+        const jit::gathered_rows &g = spec.tiling.gathered;
+        return row * g.row_step + row / g.line_rows * g.line_step;
+    }
+    /// From the beginning of the source, of a byte of the reduction.
+    dim_t source_offset(dim_t tile, dim_t row, dim_t tap, dim_t k) const {
+        if (!gathers())
+            return src_offset(tile) + row_offset(row) + tap_offsets[static_cast<std::size_t>(tap)] + k;
+        const dim_t piece_bytes = spec.quads * quad_bytes / spec.tiling.gathered.pieces;
+        return image_offset(first_position + first_row(tile) + row) +
+               k / piece_bytes * spec.tiling.gathered.piece_stride + k % piece_bytes;
     }
     dim_t element_bytes() const { return static_cast<dim_t>(memory::data_type_size(dst_type)); }
 };
@@ -87,6 +102,32 @@ public:
         s.tiling.line_stride = distance * s.row_stride;
         if (together == 1 && one_of(2))
             s.tiling.line_stride += between(0, 99);
+        fill(c);
+        return c;
+    }
+
+    /// Rows of several pieces, which are gathered.
+    kernel_call call_of_gathered(int rows, int vectors) {
+        kernel_call c;
+        jit::dot_spec &s = c.spec;
+        s.rows = s.tiling.rows = rows;
+        s.vectors = vectors;
+        draw(c);
+        jit::gathered_rows &g = s.tiling.gathered;
+        const int piece_quads = between(1, 16);
+        g.pieces = between(2, 9);
+        g.row_step = between(1, 99);
+        g.line_rows = between(1, 40);
+        g.piece_stride = between(0, 999);
+        g.line_step = between(-static_cast<int>(g.row_step), 999);
+        c.first_position = between(0, static_cast<int>(g.line_rows) - 1);
+        s.taps = c.taps = c.across = 1;
+        c.first_tap = 0;
+        c.down = between(1, 6);
+        c.subtracts_row_sums = s.order.keeps_sums = false;
+        s.lines_ahead = s.order.own_lines_ahead = 0;
+        s.quads = g.pieces * piece_quads;
+        s.row_stride = jit::gathered_row_bytes(s.quads);
         fill(c);
         return c;
     }
@@ -131,6 +172,14 @@ private:
         const dim_t reach = *std::max_element(offsets, offsets + c.taps); // nothing behind it is read
         c.src.resize(static_cast<std::size_t>(c.src_offset(c.tiles() - 1) + c.row_offset(s.rows - 1) + reach +
                                               s.quads * quad_bytes));
+        if (c.gathers()) { // vectors of up to 64 bytes, also for the rows of later tiles
+            const dim_t last_row = c.first_position + c.down * s.rows + jit::rows_gathered_ahead(s.rows) - 1;
+            dim_t last = 0;
+            for (dim_t row = 0; row <= last_row; row++)
+                last = std::max(last, c.image_offset(row));
+            const dim_t last_piece = (s.tiling.gathered.pieces - 1) * s.tiling.gathered.piece_stride;
+            c.src.resize(static_cast<std::size_t>(last + last_piece + 64));
+        }
         for (auto &x : c.src)
             x = static_cast<std::uint8_t>(one_of(4) ? between(0, 255) : 255 * between(0, 1));
         c.weights.resize(static_cast<std::size_t>(groups * s.vectors * c.block_bytes()));
@@ -162,8 +211,7 @@ std::int64_t sum_of(const kernel_call &c, dim_t tile, dim_t row, dim_t column) {
     std::int64_t sum = at(c.initial, parameter);
     for (dim_t tap = c.first_tap; tap < c.first_tap + c.taps; tap++)
         for (dim_t k = 0; k < s.quads * quad_bytes; k++) {
-            const std::uint8_t code =
-                at(c.src, c.src_offset(tile) + c.row_offset(row) + at(c.tap_offsets, tap) + k);
+            const std::uint8_t code = at(c.src, c.source_offset(tile, row, tap, k));
             const dim_t block = group * s.vectors + column / columns_of_vector;
             const dim_t quad = tap * s.quads + k / quad_bytes;
             const std::int8_t weight = at(
@@ -221,6 +269,9 @@ std::vector<std::uint8_t> got(kernel_call c) {
     const auto src = guarded(c.src), weights = guarded(c.weights);
     const auto sums = guarded(
         std::vector<std::int32_t>(static_cast<std::size_t>(c.tiles() * s.rows * c.padded_columns()), -1));
+    const auto ring = guarded(std::vector<std::uint8_t>(
+        c.gathers() ? static_cast<std::size_t>(jit::tiles_of_ring * jit::gathered_tile_bytes(s.rows, s.quads))
+                    : 64));
     args.params = params.data();
     args.full = full;
     args.row_sums = c.row_sums.data();
@@ -243,7 +294,9 @@ std::vector<std::uint8_t> got(kernel_call c) {
     const auto code = jit::amx_dot_code(s, plan);
     for (dim_t tap = 0, count = 0; tap < c.taps; tap += count) {
         count = s.order.keeps_sums ? 1 + (c.taps - tap - 1) / 2 : c.taps;
-        args.src = src->bytes();
+        args.src = src->bytes() + (c.gathers() ? c.image_offset(c.first_position) : 0);
+        args.ring = ring->bytes();
+        args.rows_of_line = s.tiling.gathered.line_rows - c.first_position;
         args.weights = reinterpret_cast<const std::int8_t *>(weights->bytes()) +
                        (c.first_tap + tap) * s.quads * columns_of_vector * quad_bytes;
         args.dst = c.dst.data() + margin;
@@ -279,6 +332,22 @@ TEST(amx_kernel, gives_the_sums_of_all_tiles) {
                 ASSERT_EQ(got(c), expected(c))
                     << rows << " x " << vectors << ", tail " << c.spec.tail << ", " << c.taps << " of "
                     << c.spec.taps << " taps of " << c.spec.quads << " quads, " << c.down << " x " << c.across
+                    << " tiles";
+            }
+}
+
+TEST(amx_kernel, gives_the_sums_of_gathered_rows) {
+    if (get_available_cpu_isas().back() != cpu_isa::avx512_amx)
+        GTEST_SKIP() << test::executor_of_amx();
+    drawing draw(3);
+    for (int rows = 1; rows <= jit::amx_rows; rows++)
+        for (int vectors = 1; vectors <= jit::amx_accumulators; vectors++)
+            for (int i = 0; i < 8; i++) {
+                const kernel_call c = draw.call_of_gathered(rows, vectors);
+                const jit::gathered_rows &g = c.spec.tiling.gathered;
+                ASSERT_EQ(got(c), expected(c))
+                    << rows << " x " << vectors << ", tail " << c.spec.tail << ", " << g.pieces
+                    << " pieces in " << c.spec.quads << " quads, lines of " << g.line_rows << ", " << c.down
                     << " tiles";
             }
 }

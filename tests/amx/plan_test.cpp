@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cpu/dot/plan.hpp"
 #include "jit/kernels/dot_amx.hpp"
 
@@ -20,7 +22,7 @@ struct layer {
 };
 
 /// A square convolution that keeps the size, channels-last, with packed weights.
-dot_plan plan_of(const layer &l, instruction_set isa = amx) {
+dot_plan plan_of(const layer &l, instruction_set isa = amx, dim_t l2_bytes = 1 << 20) {
     convolution_problem p;
     const auto plain = [](const memory::dims &dims, data_type type, format_tag tag) {
         return memory::desc(dims, type, tag).data;
@@ -35,7 +37,7 @@ dot_plan plan_of(const layer &l, instruction_set isa = amx) {
     p.kernel = {1, l.kernel, l.kernel};
     p.pad = {0, l.kernel / 2, l.kernel / 2};
     p.spatial_ndims = 2;
-    return plan_dot(dot_geometry_of(p), {isa, 1 << 20, 1}, few_temps);
+    return plan_dot(dot_geometry_of(p), {isa, l2_bytes, 1}, few_temps);
 }
 
 TEST(amx_plan, takes_tile_registers_where_they_pay) {
@@ -179,6 +181,42 @@ TEST(amx_plan, rows_that_conflict_are_copied) {
     EXPECT_EQ(p.taps, 4);
     EXPECT_EQ(plan_of({4096, 11, 64}).source, row_source::in_place) << "for few columns";
     EXPECT_EQ(plan_of({4096, 4, 1024}).source, row_source::in_place) << "for few rows";
+}
+
+TEST(amx_plan, rows_of_few_channels_are_gathered) {
+    const dot_plan p = plan_of({3, 30, 64, 7});
+    EXPECT_EQ(p.products, jit::dot_products::tiles);
+    EXPECT_EQ(p.source, row_source::gathered);
+    EXPECT_TRUE(p.is_flat) << "tiles go on over the ends of lines";
+    EXPECT_EQ(p.taps, 1);
+    EXPECT_EQ(p.quads, 7 * 6);
+    EXPECT_EQ(p.tiles.vectors, 4);
+    EXPECT_EQ(p.tiles.rows, p.tiles.register_rows);
+    const jit::tile_shapes steps = jit::amx_shapes_of_gathered(16, p.quads);
+    EXPECT_EQ(steps.quads, 16) << "a cache line";
+    EXPECT_EQ(steps.last_quads, 10);
+    EXPECT_EQ(plan_of({3, 30, 100, 7}).tiles.panels, 2) << "7 vectors, each half of which gathers the rows";
+    EXPECT_EQ(plan_of({3, 32, 32, 3}).source, row_source::gathered) << "one step instead of three";
+    EXPECT_EQ(plan_of({4, 32, 64, 5, data_type::s8}).source, row_source::gathered);
+    EXPECT_NE(plan_of({16, 32, 64, 3}).source, row_source::gathered) << "three steps either way";
+    EXPECT_NE(plan_of({64, 32, 64, 3}).source, row_source::gathered);
+    EXPECT_NE(plan_of({3, 30, 64, 7}, {cpu_isa::avx512_vnni}).source, row_source::gathered);
+}
+
+TEST(amx_plan, copied_images_reach_to_the_rows_that_are_gathered_ahead) {
+    for (const dim_t size : {1, 2, 5, 17, 40, 112})
+        for (const dim_t l2 : {dim_t{1} << 12, dim_t{1} << 20}) {
+            const dot_plan p = plan_of({3, size, 64, 7}, amx, l2);
+            if (p.source != row_source::gathered)
+                continue;
+            const dim_t lines = (p.scratch_bytes - ring_bytes(p) - 64) / p.copied_line_bytes;
+            for (dim_t first = 0; first < p.line_length; first += p.tiles.rows) {
+                const dim_t end = std::min(first + p.band_lines, p.line_length);
+                EXPECT_LE((end - 1) / size - first / size + 7, p.copy[1]) << size << ", row " << first;
+                const dim_t last = end + jit::rows_gathered_ahead(p.tiles.rows) - 1;
+                EXPECT_LE(last / size - first / size + 7, lines) << size << ", row " << first;
+            }
+        }
 }
 
 TEST(amx_plan, tiles_cover_the_line_and_fit_the_registers) {
