@@ -6,6 +6,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 include(GNUInstallDirs)
+include(cmake/older_systems.cmake)
 
 configure_file(include/octet/version.hpp.in ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp @ONLY)
 
@@ -70,6 +71,7 @@ function(octet_shared_library target OCTET_MAP_LIBRARY)
                                                # RUNPATH is not transitive: each library finds its neighbours
                                                INSTALL_RPATH "$ORIGIN")
     target_link_options(${target} PRIVATE LINKER:--version-script=${map})
+    octet_for_older_systems(${target})
 endfunction()
 
 foreach(kind ${octet_kinds})

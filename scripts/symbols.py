@@ -22,7 +22,7 @@ MEASUREMENTS = ("doc/notes/", "doc/performance.md")
 OTHERS = set("""
 allow_spinning inference_input_type reduce_range tf_crop_and_resize
 SessionOptionsAppendExecutionProvider_V2 cnn_training_f32
-POST_OP packed_KIND Py_LIMITED_API manylinux_2_28 manylinux_2_35 pthread_mutex_trylock pthread_once
+POST_OP packed_KIND Py_LIMITED_API manylinux_2_28 manylinux_2_34 pthread_mutex_trylock pthread_once
 ai_edge_torch litert_torch convert_pt2e prepare_pt2e quantize_static
 """.split())
 

@@ -35,6 +35,8 @@ for wheel in "$scratch"/*.whl; do
     newest=$(find "$scratch/${wheel%%-*}" -name '*.so*' -exec objdump -T {} + | grep -o 'GLIBC_2\.[0-9]*' |
         cut -d. -f2 | sort -n | tail -1)
     [ "$newest" -le "${BASH_REMATCH[1]}" ] || { echo "wheel test: $wheel needs glibc 2.$newest" >&2; exit 1; }
+    ! find "$scratch/${wheel%%-*}" -name '*octet*.so*' -exec objdump -T {} + | grep -q condition_variable4wait ||
+        { echo "wheel test: $wheel needs GCC 12's libstdc++ (cmake/older_systems.cmake)" >&2; exit 1; }
 done
 [[ $(echo "$scratch"/onnxruntime_ep_octet-*.whl) == *-py3-none-* ]]
 cd "$scratch"
