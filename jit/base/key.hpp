@@ -26,7 +26,7 @@ private:
         if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
             key_.append(reinterpret_cast<const char *>(&x), sizeof x);
         else
-            for_each_member(x, [this](const auto &member) { add_one(member); });
+            for_each_member(x, [this](const auto &member) { this->add_one(member); });
     }
     template <typename T> void add_one(const std::vector<T> &elements) {
         add_one(elements.size()); // or elements could be taken for what follows them

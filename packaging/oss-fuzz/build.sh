@@ -14,7 +14,8 @@ targets=(fuzz_tflite fuzz_onnx fuzz_plan fuzz_request fuzz_files)
 # Generated kernels have no type for the check of calls through pointers.
 export CXXFLAGS="${CXXFLAGS:-} -fno-sanitize=function"
 cmake -S "$source" -B "$WORK/octet" -G Ninja -DCMAKE_BUILD_TYPE=None -DOCTET_BUILD_FUZZERS=ON \
-    -DOCTET_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" -DOCTET_BUILD_EXAMPLES=OFF -DOCTET_BUILD_DNNL=OFF -DOCTET_PYTHON=OFF
+    -DOCTET_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" -DOCTET_JOIN_SOURCES=ON -DOCTET_BUILD_EXAMPLES=OFF \
+    -DOCTET_BUILD_DNNL=OFF -DOCTET_PYTHON=OFF
 cmake --build "$WORK/octet" --target "${targets[@]}" fuzz_corpus
 
 mkdir -p "$OUT/lib" "$WORK/corpus"

@@ -36,12 +36,12 @@ namespace {
 
 /// Aligned to 64 bytes as Octet's own buffers are. Elements of padding are zero, as in oneDNN.
 std::shared_ptr<void> allocate(const dnnl_memory_desc_t &md) {
-    const std::align_val_t alignment{64};
+    constexpr std::align_val_t alignment{64};
     const std::size_t bytes = dnnl_memory_desc_get_size(&md);
     if (bytes == 0)
         return nullptr;
     std::shared_ptr<void> buffer(::operator new(bytes, alignment),
-                                 [alignment](void *p) { ::operator delete(p, alignment); });
+                                 [](void *p) { ::operator delete(p, alignment); });
     if (is_blocked(md))
         std::memset(buffer.get(), 0, bytes);
     return buffer;
