@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test and docs, by default all of them. build
-# is what the library, the command, the server and the Python package need; test and docs are what their tests and the
-# manual need besides. Does nothing where all are there. Where npm is found, test and all also install the packages of
-# npm that tests compare with.
+# Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test, aarch64 and docs, by default all of them.
+# build is what the library, the command, the server and the Python package need; test and docs are what their tests
+# and the manual need besides, aarch64 what scripts/test-aarch64.sh needs. Does nothing where all are there. Where npm is
+# found, test and all also install the packages of npm that tests compare with.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 
@@ -39,6 +39,10 @@ test=(
     clang-format clang-tidy          # checks of the sources
     abigail-tools                    # check of the C interface
 )
+aarch64=(
+    cmake ninja-build flatbuffers-compiler
+    g++-aarch64-linux-gnu qemu-user-static mmdebstrap # cross compiler, emulation, libraries for arm64
+)
 docs=(
     doxygen python3-sphinx python3-myst-parser python3-breathe furo # the manual
     python3-matplotlib               # its plots
@@ -69,9 +73,9 @@ packages=()
 [ $# -gt 0 ] || set -- all
 for name in "$@"; do
     case $name in
-        demo | build | test | docs) declare -n group=$name; packages+=("${group[@]}") ;;
-        all) packages+=("${test[@]}" "${docs[@]}") ;;
-        *) echo "packages.sh: '$name' is no group, allowed: demo, build, test, docs, all" >&2; exit 2 ;;
+        demo | build | test | aarch64 | docs) declare -n group=$name; packages+=("${group[@]}") ;;
+        all) packages+=("${test[@]}" "${aarch64[@]}" "${docs[@]}") ;;
+        *) echo "packages.sh: '$name' is no group, allowed: demo, build, test, aarch64, docs, all" >&2; exit 2 ;;
     esac
 done
 

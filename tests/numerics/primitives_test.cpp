@@ -72,8 +72,9 @@ std::string hash_of(const std::string &problem) {
 
 TEST(Numerics, primitives_have_the_bytes_of_their_version) {
     const cpu_isa before = get_effective_cpu_isa();
-    for (const cpu_isa level : get_available_cpu_isas()) {
-        if (level == cpu_isa::ref)
+    const std::vector<cpu_isa> levels = get_available_cpu_isas();
+    for (const cpu_isa level : levels) {
+        if (level == cpu_isa::ref && levels.size() > 1)
             continue; // tests of primitives compare it with the others, and it takes long
         set_max_cpu_isa(level);
         for (const expected_bytes &line : read_table(false))

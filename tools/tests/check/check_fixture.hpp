@@ -2,6 +2,7 @@
 
 // A folder for files that `octet check` replays, and what makes and replays them.
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +23,8 @@ namespace fs = std::filesystem;
 class CheckTest : public testing::Test {
 protected:
     CheckTest() {
-        const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+        std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+        std::replace(test.begin(), test.end(), '/', '_');
         folder = fs::path(testing::TempDir()) / ("octet_check_" + std::to_string(getpid()) + "_" + test);
         fs::create_directories(folder);
     }

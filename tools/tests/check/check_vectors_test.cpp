@@ -1,5 +1,6 @@
 // `octet check` on the full vector files, where their folder exists.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 #include <set>
 
@@ -110,6 +111,14 @@ TEST_F(CheckSharedTest, OperatorsWithWeightsInBlocks) {
     }
 }
 
+/// Levels of this machine, the reference only where it is all that there is.
+std::vector<cpu_isa> fast_levels() {
+    std::vector<cpu_isa> levels = get_available_cpu_isas();
+    if (levels.size() > 1)
+        levels.erase(std::remove(levels.begin(), levels.end(), cpu_isa::ref), levels.end());
+    return levels;
+}
+
 /// Names behind FAIL.
 std::set<std::string> failures_in(const std::string &output) {
     std::set<std::string> names;
@@ -125,11 +134,9 @@ TEST_F(CheckSharedTest, OrtGraphs) {
     const int threads = get_num_threads();
     for (const int count : {1, 2}) {
         set_num_threads(count);
-        for (const cpu_isa level : octet::impl::generated_levels()) {
+        for (const cpu_isa level : fast_levels()) {
             options opt;
             opt.isa = to_string(level);
-            if (!octet::impl::isa_is_usable(level))
-                continue;
             check_shared("vectors/ort_graphs/graphs.json", opt);
             EXPECT_EQ(failures_in(output), std::set<std::string>{})
                 << opt.isa << ", " << count << " threads\n"
@@ -139,6 +146,12 @@ TEST_F(CheckSharedTest, OrtGraphs) {
     set_num_threads(threads);
 }
 
+/// Decoders with weights in blocks.
+TEST_F(CheckSharedTest, DecoderGraphs) {
+    EXPECT_TRUE(check_shared("vectors/nbits_graphs/graphs.json")) << output;
+    EXPECT_EQ(last_line(), "5 passed, 0 failed");
+}
+
 TEST_F(CheckSharedTest, RequantizationVectors) {
     EXPECT_TRUE(check_shared("spec/requantization_vectors.json")) << output;
     EXPECT_EQ(last_line(), "1558 passed, 0 failed"); // 1295 vectors, 32 x 5 derivations, 103 primitives
@@ -146,6 +159,8 @@ TEST_F(CheckSharedTest, RequantizationVectors) {
 
 /// Again on the reference alone and on generated code alone, at each level of this machine.
 TEST_F(CheckSharedTest, EveryImplementationAtEveryLevel) {
+    if (get_available_cpu_isas().size() == 1)
+        GTEST_SKIP() << "no generated code here: the other tests are those of the reference";
     options opt;
     opt.impl = implementation::ref;
     expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json"});
@@ -162,10 +177,31 @@ TEST_F(CheckSharedTest, EveryImplementationAtEveryLevel) {
     }
 }
 
-TEST_F(CheckSharedTest, Models) {
-    EXPECT_TRUE(check_shared("models/models.json")) << output;
-    EXPECT_EQ(last_line(), "48 passed, 0 failed");
+struct network_runs {
+    const char *network;
+    int count;
+};
+
+/// Networks one by one, so that a filter can leave out those that take minutes in an emulation.
+class CheckSharedModels : public CheckSharedTest, public testing::WithParamInterface<network_runs> {};
+
+TEST_P(CheckSharedModels, GiveTheirGoldens) {
+    options opt;
+    opt.op = GetParam().network;
+    EXPECT_TRUE(check_shared("models/models.json", opt)) << output;
+    EXPECT_EQ(last_line(), std::to_string(GetParam().count) + " passed, 0 failed");
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, CheckSharedModels,
+    testing::Values(network_runs{"hello_world_int8", 8}, network_runs{"person_detect", 3},
+                    network_runs{"micro_speech_quantized", 4}, network_runs{"pretrainedResnet_quant", 5},
+                    network_runs{"pretrainedResnet_large_int8", 2}, network_runs{"vww_96_int8", 3},
+                    network_runs{"kws_ref_model", 4}, network_runs{"str_ww_ref_model", 4},
+                    network_runs{"ad01_int8", 4}, network_runs{"model_ToyCar_quant_fullint", 2},
+                    network_runs{"mobilenet_v2_quantized_1x3x224x224", 2},
+                    network_runs{"keyword_scrambled_8bit", 4}, network_runs{"trained_lstm_int8", 3}),
+    [](const auto &network) { return std::string(network.param.network); });
 
 } // namespace
 } // namespace octet::vectors
