@@ -70,6 +70,16 @@ std::string hash_of(const std::string &problem) {
     return result.text();
 }
 
+/// Whether the reference computes so many products that it takes seconds, and minutes in an emulation.
+bool is_long_for_reference(const std::string &problem) {
+    const primitive_desc pd = primitive_desc_from_string(problem, cpu);
+    const std::vector<int> args = pd.args();
+    if (std::find(args.begin(), args.end(), OCTET_ARG_WEIGHTS) == args.end())
+        return false;
+    return elements_of(pd.arg_desc(OCTET_ARG_WEIGHTS)) * elements_of(pd.arg_desc(OCTET_ARG_DST)) >
+           1'000'000'000;
+}
+
 TEST(Numerics, primitives_have_the_bytes_of_their_version) {
     const cpu_isa before = get_effective_cpu_isa();
     const std::vector<cpu_isa> levels = get_available_cpu_isas();
@@ -77,8 +87,11 @@ TEST(Numerics, primitives_have_the_bytes_of_their_version) {
         if (level == cpu_isa::ref && levels.size() > 1)
             continue; // tests of primitives compare it with the others, and it takes long
         set_max_cpu_isa(level);
-        for (const expected_bytes &line : read_table(false))
+        for (const expected_bytes &line : read_table(false)) {
+            if (level == cpu_isa::ref && is_long_for_reference(line.problem))
+                continue;
             expect_hash(line, hash_of(line.problem), to_string(level));
+        }
     }
     set_max_cpu_isa(before);
 }
