@@ -241,6 +241,12 @@ TEST(HybridConvolution, WhatWasNotRecordedIsRefused) {
         EXPECT_NE(sentence.find("no arithmetic of built-in kernels is recorded for it"), std::string::npos)
             << sentence;
     }
+    one_node computed = node_of_image({}, wasm);
+    computed.graph.tensors[1].is_constant = false;
+    computed.graph.tensors[1].data = std::vector<std::uint8_t>();
+    computed.graph.inputs.push_back(1);
+    EXPECT_NE(refusal(computed).find("that are computed, allowed: constant weights"), std::string::npos)
+        << refusal(computed);
     one_node short_bias = node_of_image({}, x86);
     short_bias.graph.tensors[2].dims = {3};
     short_bias.graph.tensors[2].data = std::vector<std::uint8_t>(12);
