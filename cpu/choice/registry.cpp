@@ -13,6 +13,7 @@
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
 #include "cpu/compose/dynamic_columns.hpp"
+#include "cpu/compose/ggml_lanes.hpp"
 #include "cpu/compose/one_order.hpp"
 #include "cpu/compose/out_of_range_zero_points.hpp"
 #include "cpu/compose/packed_reorder.hpp"
@@ -143,6 +144,7 @@ families<matmul_problem> families_of(const matmul_problem &) {
 families<dynamic_matmul_problem> families_of(const dynamic_matmul_problem &) {
     return {{"jit:groups", code::generated, groups::plan},
             {"jit:dot+columns", code::generated, dynamic_columns::plan},
+            {"ggml_lanes", code::plain, ggml_lanes::plan},
             {"groups", code::reference, groups::plan_packed},
             reference<dynamic_matmul_problem>()};
 }
