@@ -57,8 +57,9 @@ std::map<std::string, dim_t> usual_sizes(const model::graph &g) {
                 "\"shapes\" of config.json give the usual one");
 }
 
-/// Zeros and ones, small codes, tokens: values that any network takes.
-void fill(std::byte *bytes, std::size_t size, data_type type, std::minstd_rand &random) {
+/// Floats from 0 to 1, codes, and one integer for all: values that most networks take.
+void fill(std::byte *bytes, std::size_t size, data_type type, std::int32_t integer,
+          std::minstd_rand &random) {
     if (type == data_type::f32) {
         std::uniform_real_distribution<float> uniform(0, 1);
         for (std::size_t i = 0; i < size / 4; i++) {
@@ -69,7 +70,8 @@ void fill(std::byte *bytes, std::size_t size, data_type type, std::minstd_rand &
         for (std::size_t i = 0; i < size; i++)
             bytes[i] = static_cast<std::byte>(random() >> 7);
     } else {
-        std::memset(bytes, 0, size);
+        for (std::size_t i = 0; i < size / sizeof(integer); i++)
+            std::memcpy(bytes + sizeof(integer) * i, &integer, sizeof(integer));
     }
 }
 
@@ -306,8 +308,9 @@ void served_model::use_all_cores(const model::graph &g, int workers, bool is_kno
     multi_threaded_ = std::make_unique<network>(g, options);
     free_multi_threaded_ = std::make_unique<instance>();
     free_multi_threaded_->made_of = multi_threaded_.get();
-    if (!is_known &&
-        best_time(bound_context_for(*free_multi_threaded_, "", 1)) * 1.3 > queue_options_.seconds_per_row) {
+    bound_context &one = bound_context_for(*free_multi_threaded_, "", 1);
+    fill_inputs(one, 1, 1);
+    if (!is_known && best_time(one) * 1.3 > queue_options_.seconds_per_row) {
         free_multi_threaded_.reset();
         multi_threaded_.reset();
     }
@@ -316,7 +319,21 @@ void served_model::use_all_cores(const model::graph &g, int workers, bool is_kno
 void served_model::fill_inputs(bound_context &p, std::int64_t rows, std::uint32_t seed) const {
     std::minstd_rand random(seed);
     for (std::size_t i = 0; i < inputs_.size(); i++)
-        fill(p.inputs[i], inputs_[i].bytes * static_cast<std::size_t>(rows), inputs_[i].own->type, random);
+        fill(p.inputs[i], inputs_[i].bytes * static_cast<std::size_t>(rows), inputs_[i].own->type,
+             integer_to_warm_, random);
+}
+
+/// Any network of tokens takes token 0, but a decoder's mask has to count one key at least.
+void served_model::find_integer_to_warm(bound_context &one, std::int64_t rows) {
+    for (;; integer_to_warm_++) {
+        fill_inputs(one, rows, 1);
+        try {
+            return one.net.run();
+        } catch (const error &e) {
+            if (e.status != status::invalid_arguments || integer_to_warm_ == 1)
+                throw;
+        }
+    }
 }
 
 void served_model::warm(const model::graph &g, const model_config &config, int workers,
@@ -327,7 +344,7 @@ void served_model::warm(const model::graph &g, const model_config &config, int w
         free_.back()->made_of = single_threaded_.get();
     }
     bound_context &one = bound_context_for(*free_.front(), "", 1);
-    fill_inputs(one, inputs_.empty() || !is_batching() ? 1 : inputs_[0].dims[0], 1);
+    find_integer_to_warm(one, inputs_.empty() || !is_batching() ? 1 : inputs_[0].dims[0]);
     const double measured = best_time(one);
     queue_options_.seconds_per_row = known ? known->seconds_per_row : measured;
     if (known) {
@@ -350,6 +367,7 @@ void served_model::warm(const model::graph &g, const model_config &config, int w
         for (const std::int64_t size : queue_options_.sizes) {
             stop_if_asked(stop);
             bound_context &p = bound_context_for(*i, "", size);
+            fill_inputs(p, size, 1);
             if (seconds_since(begin) < most_warming_seconds)
                 p.net.run();
         }

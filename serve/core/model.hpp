@@ -97,6 +97,7 @@ private:
     void describe(const model::graph &g, const model_config &config);
     void describe_sequences(const model_config &config);
     void fill_inputs(bound_context &p, std::int64_t rows, std::uint32_t seed) const;
+    void find_integer_to_warm(bound_context &one, std::int64_t rows);
     void warm(const model::graph &g, const model_config &config, int workers,
               const std::function<bool()> &stop, const model_findings *known);
     void find_sizes(const model_config &config, const std::function<bool()> &stop);
@@ -110,6 +111,7 @@ private:
     std::vector<tensor_info> inputs_, outputs_;
     std::optional<bool> rows_alike_;
     bool has_state_ = false, could_batch_ = false; ///< by the operators, before anything ran
+    std::int32_t integer_to_warm_ = 0;             ///< all integers of inputs, until requests come
     std::int64_t most_rows_ = 1;
     std::size_t buffer_bytes_ = 0, weight_bytes_ = 0;
     queue_options queue_options_;

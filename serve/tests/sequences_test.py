@@ -146,6 +146,23 @@ class SequencesTest(unittest.TestCase):
                 self.wait_for_bytes(server, 0)
                 logits(server.post(PATH, request(2, [1], sequence_start=True)))
 
+    def test_a_decoder_is_served_like_other_models(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made(folder, {"rows_alike": False})
+            with serving.Server(COMMAND, "--models", folder) as server:
+                names = [x["name"] for x in json.loads(server.get("/v2/models/decoder")[1])["inputs"]]
+                self.assertIn("past_key_values.1.value", names)
+                pasts = [{"name": name, "shape": [1, 2, 2, 16], "datatype": "FP32", "data": [0.5] * 64}
+                         for name in names[2:]]
+                tokens = [{"name": name, "shape": [1, len(data)], "datatype": "INT64", "data": data}
+                          for name, data in (("input_ids", [5, 6, 7]), ("attention_mask", [1, 1, 1, 1, 1]))]
+                status, text = server.post(PATH, json.dumps({"inputs": tokens + pasts}).encode())[:2]
+                self.assertEqual(status, 200, text)
+                head = json.loads(text)
+                shapes = {x["name"]: x["shape"] for x in head["outputs"]}
+                self.assertEqual(shapes["logits"], [1, 3, WORDS])
+                self.assertEqual(shapes["present.0.key"], [1, 2, 5, 16])
+
     def test_an_idle_sequence_ends(self):
         with tempfile.TemporaryDirectory() as folder:
             made(folder, {"max_sequences": 1, "max_sequence_idle_milliseconds": 100})
