@@ -16,6 +16,7 @@ it was given floats.
 - `net.profile(x)`, `net.explain()`: what time goes to, and why each operator runs as it does.
 - `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.conv2d)
   says what their keyword arguments mean.
+- `octet.Decoder`: language models with the pasts of any number of sequences.
 - `octet.torch`: PyTorch's quantized modules with PyTorch's bytes; `octet.dask`, `octet.mpi`: many workers.
 - `octet.onnxruntime`: ONNX Runtime's own sessions, with their quantized parts on Octet; `octet.onnx_backend`: Octet as
   a backend in ONNX's form.
@@ -28,6 +29,7 @@ from ._octet import UnsupportedError, __numerics_version__, __version__
 from .arguments import Weights
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules, quantize_multiplier, rules
+from .decoder import Decoder, Sequence
 from .matching import Excluded, Match, match
 from .network import Network, explain, profile, profiles, refused_nodes, supported_operators
 from .nodes import Node, Tensor
@@ -39,8 +41,8 @@ from .profiling import Profile
 from .settings import available_isas, effective_isa, get_num_threads, set_max_cpu_isa, set_num_threads, set_verbose
 
 __all__ = [
-    "Comparison", "Difference", "Excluded", "Match", "Network", "Node", "Profile", "RuleComparison", "Tensor",
-    "UnsupportedError", "Weights",
+    "Comparison", "Decoder", "Difference", "Excluded", "Match", "Network", "Node", "Profile", "RuleComparison",
+    "Sequence", "Tensor", "UnsupportedError", "Weights",
     "available_isas", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "compare",
     "compare_rules", "concat",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize",

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/pybind11.h>
 
+#include "decoder.hpp"
 #include "matching.hpp"
 #include "network.hpp"
 #include "octet/profile.hpp"
@@ -83,6 +84,7 @@ PYBIND11_MODULE(_octet, m) {
         }
     });
     bind_network(m);
+    bind_decoder(m);
     bind_operations(m);
     bind_settings(m);
     bind_matching(m);
