@@ -1,6 +1,6 @@
-// octet verify: computes the logits of a decoder's transcript again, in one pass over all tokens, and names the first
+// octet verify: computes the logits of a decoder's transcript again, in chunks of a sequence, and names the first
 // position that differs. That can work because with `rows_alike` a token's logits do not depend on how the sequence was
-// cut when it was generated (doc/decoders.md).
+// cut when it was generated (doc/decoders.md). A network that octet::decoder does not take gets all tokens at once.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
@@ -12,7 +12,7 @@
 #include "base/json.hpp"
 #include "base/options.hpp"
 #include "commands/commands.hpp"
-#include "octet/network.hpp"
+#include "octet/decoder.hpp"
 
 namespace octet::tools {
 namespace {
@@ -26,7 +26,7 @@ struct verify_options {
 [[noreturn]] void refuse(const std::string &sentence) { throw error(status::invalid_arguments, sentence); }
 
 struct transcript {
-    std::vector<std::int64_t> tokens;
+    std::vector<std::int32_t> tokens;
     std::vector<std::string> sums; ///< of the logits behind each of the first tokens
 };
 
@@ -37,7 +37,11 @@ transcript read_transcript(const std::string &path) {
         refuse(path + ": is no JSON object with \"format\": \"octet transcript 1\"");
     transcript t;
     try {
-        t.tokens = root.at("tokens").get<std::vector<std::int64_t>>();
+        for (const auto token : root.at("tokens").get<std::vector<std::int64_t>>()) {
+            t.tokens.push_back(static_cast<std::int32_t>(token));
+            if (t.tokens.back() != token)
+                refuse(path + ": a token is " + std::to_string(token) + ", allowed: integers of 32 bits");
+        }
         t.sums = root.at("logits_crc32").get<std::vector<std::string>>();
     } catch (const json::exception &) {
         refuse(path + ": \"tokens\" is no list of integers, or \"logits_crc32\" none of texts");
@@ -49,7 +53,7 @@ transcript read_transcript(const std::string &path) {
 }
 
 /// All tokens at once, behind an empty past.
-void give(network &net, const std::vector<std::int64_t> &tokens, const std::string &model) {
+void give(network &net, const std::vector<std::int32_t> &tokens, const std::string &model) {
     const auto count = static_cast<dim_t>(tokens.size());
     for (std::size_t i = 0; i < net.input_count(); i++) {
         tensor_view x = net.input(i);
@@ -61,9 +65,9 @@ void give(network &net, const std::vector<std::int64_t> &tokens, const std::stri
         dims[is_past ? 2 : 1] = is_past ? 0 : count;
         x.resize(dims);
     }
-    std::vector<std::int64_t> ones(tokens.size(), 1), places(tokens.size());
+    std::vector<std::int32_t> ones(tokens.size(), 1), places(tokens.size());
     for (std::size_t p = 0; p < places.size(); p++)
-        places[p] = static_cast<std::int64_t>(p);
+        places[p] = static_cast<std::int32_t>(p);
     for (std::size_t i = 0; i < net.input_count(); i++) {
         const tensor_view x = net.input(i);
         if (x.name().rfind("past_key_values.", 0) != 0)
@@ -77,7 +81,26 @@ std::string checksum(const std::uint8_t *bytes, std::size_t size) {
     return text;
 }
 
-std::vector<std::string> checksums(const verify_options &options, const std::vector<std::int64_t> &tokens) {
+/// Chunks bound the memory that logits take.
+std::vector<std::string> checksums_of_sequence(decoder &model, const std::vector<std::int32_t> &tokens) {
+    constexpr std::size_t chunk = 512;
+    sequence text = model.new_sequence();
+    std::vector<std::string> sums;
+    while (sums.size() < tokens.size()) {
+        const std::size_t count = std::min(chunk, tokens.size() - sums.size());
+        const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(sums.size());
+        const std::vector<float> logits =
+            model.run({{&text, {first, first + static_cast<std::ptrdiff_t>(count)}, true}}).front();
+        const std::size_t row = logits.size() / count;
+        for (std::size_t i = 0; i < count; i++)
+            sums.push_back(checksum(reinterpret_cast<const std::uint8_t *>(logits.data() + i * row),
+                                    row * sizeof(float)));
+    }
+    return sums;
+}
+
+std::vector<std::string> checksums_at_once(const verify_options &options,
+                                           const std::vector<std::int32_t> &tokens) {
     network_options how;
     how.rows_alike = true;
     network net(options.model, how);
@@ -92,6 +115,19 @@ std::vector<std::string> checksums(const verify_options &options, const std::vec
     for (std::size_t p = 0; p < tokens.size(); p++)
         sums.push_back(checksum(static_cast<const std::uint8_t *>(logits.data()) + p * row, row));
     return sums;
+}
+
+std::vector<std::string> checksums(const verify_options &options, const std::vector<std::int32_t> &tokens) {
+    decoder_options how;
+    how.capacity = static_cast<dim_t>(tokens.size());
+    try {
+        decoder model(options.model, how);
+        return checksums_of_sequence(model, tokens);
+    } catch (const error &e) { // a network of another form, or what the other way refuses, too
+        if (e.status != status::invalid_arguments && e.status != status::unimplemented)
+            throw;
+    }
+    return checksums_at_once(options, tokens);
 }
 
 void verify(const verify_options &options) {
