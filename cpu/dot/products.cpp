@@ -6,6 +6,7 @@
 
 #include "cpu/dot/tiles.hpp"
 #include "cpu/machine/costs.hpp"
+#include "cpu/machine/isa.hpp"
 #include "jit/kernels/dot_amx.hpp"
 
 namespace octet::impl {
@@ -131,15 +132,18 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
     const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
     const bool is_flat = rows_are_disjoint(g) && lines_are_joined(g, g.dst_strides);
     const bool gathers = gathered_patch_of(g).lines > 0;
-    const dim_t lines = is_flat ? 1 : g.depth * g.height, rows = g.depth * g.height * g.width;
-    const auto cycles = [&](dot_products by) {
-        const bool are_joined = gathers && by == in_tiles; // else what is compared is a line
-        return plan_tiles(isa, are_joined ? rows : rows / lines, g.packed().o, quads_of_row(by, g),
-                          epilogue_temps, {}, {}, by)
-                   .cycles *
-               (gathers && !are_joined ? static_cast<double>(lines) : 1);
+    const dim_t lines = g.depth * g.height, calls = is_flat || gathers ? 1 : lines;
+    const auto cycles = [&](dot_products by) { // of a call: a line, or all rows
+        const bool are_joined = is_flat || (gathers && by == in_tiles);
+        const tile_plan t = plan_tiles(isa, are_joined ? lines * g.width : g.width, g.packed().o,
+                                       quads_of_row(by, g), epilogue_temps, {}, {}, by);
+        return t.cycles * static_cast<double>(!are_joined && gathers ? lines : 1);
     };
-    const bool pay = cycles(in_tiles) + costs::per_tile_configuration < cycles(dot_products::codes);
+    const double saved = cycles(dot_products::codes) - cycles(in_tiles);
+    const double gap = is_gap_of_tiles_ignored() ? 0 : costs::per_tile_gap;
+    const bool pay =
+        saved > costs::per_tile_configuration &&
+        saved * static_cast<double>(calls * g.outer() * g.groups) > costs::per_tile_configuration + gap;
     return pay ? in_tiles : dot_products::codes;
 }
 

@@ -17,12 +17,12 @@ dim_t winograd_tap_count(const dot_geometry &g);
 /// Quads of the reduction as `planned_quads` counts them.
 dim_t quads_of_row(jit::dot_products products, const dot_geometry &g);
 
-/// Tile registers where they take less time, their configuration included: neither for short reductions nor for a row
-/// or two.
+/// Tile registers where they take less time in an execution of one thread, configuring and waking them included:
+/// neither for short reductions, for a row or two, nor for little work.
 jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps);
 
-/// Rows of first layers in tile registers: with few channels a line of the kernel has fewer bytes than a step of products,
-/// but the lines of a patch together fill steps. No lines: rows are not gathered.
+/// Rows of first layers in tile registers: with few channels a line of the kernel has fewer bytes than a step of
+/// products, but the lines of a patch together fill steps. No lines: rows are not gathered.
 struct gathered_patch {
     dim_t lines = 0;
     dim_t quads_of_line = 0;

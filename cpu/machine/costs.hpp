@@ -44,6 +44,9 @@ constexpr double per_tile_product = 16, per_missing_tile_row = 2. / 3, least_til
 /// store, another configuration between products.
 constexpr double per_tile_load = 8.4, per_far_tile = 21, per_streamed_tile = 18, per_farthest_tile = 100,
                  per_tile_store = 16, per_tile_configuration = 240;
+/// What the first products cost more after more than 1,200 cycles without any, as in front of each execution. After
+/// 10 µs it is mostly 4,600, but a plan does not know what else runs.
+constexpr double per_tile_gap = 800;
 /// Rows a multiple of a way apart are copied to others if they meet so many columns: copying a tile takes 40 to 80
 /// cycles, and reading it from the second-level cache 10 more than from the first, for each panel of 32.
 constexpr dim_t least_columns_of_copies = 256;

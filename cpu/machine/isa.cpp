@@ -28,7 +28,7 @@ std::atomic<unsigned> &machine_features() {
 /// The features that the machine lacks and that are only claimed for tests.
 std::atomic<unsigned> nominal_features{0};
 
-std::atomic<bool> pretends_tiles{false};
+std::atomic<bool> pretends_tiles{false}, ignores_gap_of_tiles{false};
 
 /// The system's error; asked at the first call.
 int tile_refusal() {
@@ -94,6 +94,9 @@ void pretend_every_level() {
     }
     pretends_tiles = pretends_tiles || (nominal_features & cpu_feature::amx_int8) != 0;
 }
+
+void ignore_gap_of_tiles(bool ignore) { ignores_gap_of_tiles = ignore; }
+bool is_gap_of_tiles_ignored() { return ignores_gap_of_tiles; }
 
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(facts_of(level)); }
 

@@ -20,6 +20,11 @@ machine machine_in_use();
 /// From here on the machine has these features too (cpu_feature): for tests that emulate their instructions.
 void pretend_cpu_features(unsigned features);
 
+/// From here on plans do not count what the first products in tile registers of an execution cost more: for tests,
+/// whose problems are small.
+void ignore_gap_of_tiles(bool ignore);
+bool is_gap_of_tiles_ignored();
+
 /// From here on the machine has every level; the code of those that it lacks is that of the next one below.
 /// For tests of what programs do with levels above those that they know.
 void pretend_every_level();

@@ -151,8 +151,8 @@ struct dot_args {
     void *sums;
     std::int64_t ahead_turn;
     std::int64_t initial_row_stride; ///< bytes between the rows of `initial` if those are such sums, else 0
-    /// Of gathered rows, whose `src` is the first piece of the first row: room for a ring of tiles, at a cache line, and
-    /// the rows that are left in the first row's line, itself included.
+    /// Of gathered rows, whose `src` is the first piece of the first row: room for a ring of tiles, at a cache line,
+    /// and the rows that are left in the first row's line, itself included.
     void *ring;
     std::int64_t rows_of_line;
 };

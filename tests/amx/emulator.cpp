@@ -161,6 +161,7 @@ bool add_tile_registers() {
 }
 
 const bool has_added_tile_registers = add_tile_registers();
+[[maybe_unused]] const bool takes_tiles_for_little_work = (impl::ignore_gap_of_tiles(true), true);
 bool has_added_signed_dot4 = false;
 
 } // namespace

@@ -4,8 +4,9 @@
 // with emulator.cpp has the level from its start on: each instruction of tile registers that such a CPU does
 // not know raises SIGILL, whose handler executes it on tiles of the thread (instructions.hpp) and goes on
 // behind it. That takes microseconds, so sizes are small. Where the machine has the level, or no AVX512-VNNI
-// to stand under it, nothing is changed. A program that is linked with signed_dot_emulator.cpp too has
-// vpdpbssd at the level avx_vnni in the same way, on its registers as the signal has saved them.
+// to stand under it, no level is added. Plans take tile registers for little work too, since that is what
+// tests have. A program that is linked with signed_dot_emulator.cpp too has vpdpbssd at the level avx_vnni in
+// the same way, on its registers as the signal has saved them.
 
 #include <cstdint>
 

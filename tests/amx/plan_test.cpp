@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cpu/dot/plan.hpp"
+#include "cpu/machine/isa.hpp"
 #include "jit/kernels/dot_amx.hpp"
 
 using namespace octet;
@@ -49,6 +50,19 @@ TEST(amx_plan, takes_tile_registers_where_they_pay) {
     EXPECT_EQ(plan_of({1024, 1, 1000}).products, dot_products::codes) << "one row";
     EXPECT_EQ(plan_of({16, 56, 64}).products, dot_products::codes) << "a short reduction";
     EXPECT_EQ(plan_of({256, 14, 256}, {cpu_isa::avx512_vnni}).products, dot_products::codes);
+}
+
+TEST(amx_plan, little_work_stays_with_vectors) {
+    using jit::dot_products;
+    const auto products = [](const layer &l) { return plan_of(l).products; };
+    EXPECT_EQ(products({256, 4, 16}), dot_products::tiles) << "as tests with the emulator want it";
+    ignore_gap_of_tiles(false);
+    EXPECT_EQ(products({256, 4, 16}), dot_products::codes) << "less than 1,040 cycles are saved";
+    EXPECT_EQ(products({256, 4, 256}), dot_products::tiles);
+    EXPECT_EQ(products({256, 14, 256}), dot_products::tiles);
+    EXPECT_EQ(products({3, 8, 16, 3}), dot_products::codes);
+    EXPECT_EQ(products({3, 112, 64, 7}), dot_products::tiles);
+    ignore_gap_of_tiles(true);
 }
 
 TEST(amx_plan, signed_sources_need_no_copy) {
