@@ -30,7 +30,9 @@ namespace api = octet::onnxruntime::api;
 using namespace octet::onnxruntime;
 using namespace octet::onnxruntime::program;
 
-template <std::size_t I, typename F, typename... Arguments> auto call(slot<I, F>, Arguments... arguments) {
+template <std::size_t I, typename F, typename... Arguments>
+std::conditional_t<slot<I, F>::can_fail, void, typename slot<I, F>::result> call(slot<I, F>,
+                                                                                 Arguments... arguments) {
     static const void *const *const table = OrtGetApiBase()->get_api(api::version);
     const auto at = [](std::size_t i) { return const_cast<void *>(table[i]); };
     const auto function = reinterpret_cast<typename slot<I, F>::function>(at(I));
