@@ -37,9 +37,9 @@ using narrow = avx512_codes;
 
 inline auto code_in_use() {
     return fastest<decltype(&for_every_cpu::code)>({{cpu_isa::ref, &for_every_cpu::code},
-                                                      {cpu_isa::avx2, &with_avx2::code},
-                                                      {cpu_isa::avx_vnni, &with_avx_vnni::code},
-                                                      {cpu_isa::avx512_vnni, &with_avx512_vnni::code}});
+                                                    {cpu_isa::avx2, &with_avx2::code},
+                                                    {cpu_isa::avx_vnni, &with_avx_vnni::code},
+                                                    {cpu_isa::avx512_vnni, &with_avx512_vnni::code}});
 }
 #else
 inline auto code_in_use() { return &for_every_cpu::code; }

@@ -27,8 +27,8 @@ using vec = avx512_floats;
 
 inline auto code_in_use() {
     return fastest<decltype(&for_every_cpu::code)>({{cpu_isa::ref, &for_every_cpu::code},
-                                                      {cpu_isa::avx2, &with_avx2::code},
-                                                      {cpu_isa::avx512_core, &with_avx512::code}});
+                                                    {cpu_isa::avx2, &with_avx2::code},
+                                                    {cpu_isa::avx512_core, &with_avx512::code}});
 }
 #else
 inline auto code_in_use() { return &for_every_cpu::code; }

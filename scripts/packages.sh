@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test, aarch64 and docs, by default all of them.
 # build is what the library, the command, the server and the Python package need; test and docs are what their tests
-# and the manual need besides, aarch64 what scripts/test-aarch64.sh needs. Does nothing where all are there. Where npm is
-# found, test and all also install the packages of npm that tests compare with.
+# and the manual need besides, aarch64 what scripts/test-aarch64.sh needs. Does nothing where all are there. Where npm
+# is found, test and all also install the packages of npm that tests compare with.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 
