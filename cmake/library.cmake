@@ -40,7 +40,9 @@ target_link_libraries(octet_objects PRIVATE octet_flags)
 # They set the environment of floats around their own arithmetic, which Clang would move out of it otherwise.
 set_source_files_properties(src/common/derivation.cpp src/common/derivation_of_sums.cpp PROPERTIES COMPILE_OPTIONS
     $<$<CXX_COMPILER_ID:Clang>:-frounding-math>)
-octet_join(octet_objects EXCEPT "/src/api/|/cpu/ref/|/cpu/lanes/|/pack_rows.cpp|/workers_|/eltwise_(ort|pow).cpp")
+# Two files by themselves: loops and tools/match have them, too, and a program takes them from one archive alone.
+octet_join(octet_objects EXCEPT
+    "/src/api/|/cpu/ref/|/cpu/lanes/|/pack_rows.cpp|/workers_|/eltwise_(ort|pow).cpp|/(source_quantizer|combination).cpp")
 if(OCTET_THREADS STREQUAL "omp") # one file has pragmas
     set_source_files_properties(cpu/machine/workers_omp.cpp PROPERTIES COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
 else()
