@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Functions of floats that C libraries round differently, by their version and by the processor. ONNX Runtime calls
-// the library's; these are glibc's for x86 up to version 2.40, Sun's arithmetic of 1993, with each operation rounded.
+// the library's; these are those of glibc 2.36 for x86, Sun's arithmetic of 1993, with each operation rounded.
 
 #include <cmath>
 #include <cstdint>
