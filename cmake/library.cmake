@@ -41,8 +41,8 @@ target_link_libraries(octet_objects PRIVATE octet_flags)
 set_source_files_properties(src/common/derivation.cpp src/common/derivation_of_sums.cpp PROPERTIES COMPILE_OPTIONS
     $<$<CXX_COMPILER_ID:Clang>:-frounding-math>)
 # Two files by themselves: loops and tools/match have them, too, and a program takes them from one archive alone.
-octet_join(octet_objects EXCEPT
-    "/src/api/|/cpu/ref/|/cpu/lanes/|/pack_rows.cpp|/workers_|/eltwise_(ort|pow).cpp|/(source_quantizer|combination).cpp")
+set(octet_apart "/src/api/|/cpu/ref/|/cpu/lanes/|/pack_rows.cpp|/workers_|/eltwise_(ort|pow).cpp")
+octet_join(octet_objects EXCEPT "${octet_apart}|/(source_quantizer|combination).cpp")
 if(OCTET_THREADS STREQUAL "omp") # one file has pragmas
     set_source_files_properties(cpu/machine/workers_omp.cpp PROPERTIES COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
 else()

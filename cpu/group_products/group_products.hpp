@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Products of codes whose reduction has groups with scales of their own, in Octet's order (`dynamic_row` and
-// `dynamic_group` of common/combination.hpp) and in two of ggml's: the bytes of a row depend on that row alone. Weights are packed once;
-// jit/kernels/group_dot.hpp has their layout.
+// `dynamic_group` of common/combination.hpp) and in two of ggml's: the bytes of a row depend on that row alone.
+// Weights are packed once; jit/kernels/group_dot.hpp has their layout.
 
 #include <cstddef>
 #include <vector>

@@ -704,7 +704,8 @@ class Recurrent(unittest.TestCase):
                 (ValueError, (x, w, r), dict(weights_scale=np.ones(8)),
                  "weights_scale has shape (8,), allowed: (4, 2)"),
                 (ValueError, (x, w, r), dict(projection_scale=2.), "projection_scale without projection"),
-                (ValueError, (x, w, r), dict(h=np.zeros((1, 1, 2, 2))), "h has shape (1, 1, 2, 2), allowed: (1, 1, 1, 2)"),
+                (ValueError, (x, w, r), dict(h=np.zeros((1, 1, 2, 2))),
+                 "h has shape (1, 1, 2, 2), allowed: (1, 1, 1, 2)"),
                 (ValueError, (x.astype(f32), w, r), dict(weights_scale=2.), "x of type float32"),
                 (TypeError, (x, w, r), dict(data_scale="1"), "data_scale is '1', allowed: a number")]:
             with self.subTest(text=text), self.assertRaises(error) as raised:
