@@ -50,11 +50,11 @@ refused() {
 no_warnings() {
     local include
     include=$(pkg-config --variable=includedir octet)
-    (cd "$include" && find octet -name '*.h*' -printf '#include <%p>\n') | sort >"$scratch/all_headers.cpp"
-    grep '^#include <octet/octet.hpp>$' "$scratch/all_headers.cpp" >/dev/null || fail "no octet.hpp in $include"
+    (cd "$include" && find octet -name '*.h*' -printf '#include <%p>\n') | sort >"$scratch/all_headers.cc"
+    grep '^#include <octet/octet.hpp>$' "$scratch/all_headers.cc" >/dev/null || fail "no octet.hpp in $include"
     # shellcheck disable=SC2046 # the flags are separate words
     c++ -std=c++17 -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
-        $(pkg-config --cflags octet) "$scratch/all_headers.cpp" || fail "the public headers warn"
+        $(pkg-config --cflags octet) "$scratch/all_headers.cc" || fail "the public headers warn"
 }
 
 # use PREFIX: everything under PREFIX works for users.
