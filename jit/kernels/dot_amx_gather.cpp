@@ -10,8 +10,8 @@ void amx_dot_kernel::gather_first_tiles() {
     piece_ = take_vec();
     mov(reg_gather_from, arg(&dot_args::src));
     mov(reg_gather_to, arg(&dot_args::ring));
-    const auto tile_bytes = static_cast<int>(gathered_tile_bytes(spec_.rows, spec_.quads));
-    lea(reg_address, ptr[reg_gather_to + tiles_of_ring * tile_bytes]);
+    const std::int64_t tile_bytes = gathered_tile_bytes(spec_.rows, spec_.quads);
+    lea(reg_address, ptr[reg_gather_to + static_cast<std::size_t>(tiles_of_ring * tile_bytes)]);
     mov(stack(end_of_ring), reg_address);
     for (int tile = 1; tile < tiles_of_ring; tile++) {
         Xbyak::Label row;
