@@ -31,6 +31,15 @@ bool has_shape_of(const dnnl_memory_desc_t &md, const octet::memory_desc &own) {
     return std::equal(md.dims, md.dims + md.ndims, own.dims) && type_of(md.data_type) == own.data_type;
 }
 
+/// Of a tensor that the client did not describe, as the weights of a depthwise post-op: packed ones as if it had left the
+/// layout open.
+dnnl_memory_desc_t description_of(const octet::memory::desc &own) {
+    if (own.get_format_kind() != octet::format_kind::packed)
+        return desc_of(own);
+    return with_layout(desc_of(octet::memory::desc(own.dims(), own.get_data_type(), octet::format_tag::any)),
+                       own);
+}
+
 dnnl_primitive_attr_t copy_of(const_dnnl_primitive_attr_t attr) {
     dnnl_primitive_attr_t copy = nullptr;
     const dnnl_status_t made =
@@ -52,7 +61,7 @@ problem::problem(const request &r, const request &settled, const octet::primitiv
             std::find_if(given.begin(), given.end(), [&](const named_tensor &t) { return t.arg == arg; });
         const octet::memory::desc own = pd.arg_desc(arg);
         const bool is_given = client != given.end() && has_shape_of(*client->md, own.data);
-        tensors.push_back({arg, is_given ? with_layout(*client->md, own) : desc_of(own)});
+        tensors.push_back({arg, is_given ? with_layout(*client->md, own) : description_of(own)});
         if (has_open_sizes(own.data))
             open_args.push_back(arg);
         inputs += is_input(arg);

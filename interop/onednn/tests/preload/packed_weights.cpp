@@ -436,10 +436,31 @@ void test_kept() {
     }
 }
 
+/// A client asks for the layout of a post-op's weights, which it did not describe.
+void test_post_op() {
+    primitive_attr attr;
+    post_ops ops;
+    ops.append_dw_k3s1p1(dt::s8, dt::undef, dt::u8, 0, {0.5f});
+    attr.set_post_ops(ops);
+    const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct,
+                                      {{1, 8, 6, 6}, dt::u8, tag::any}, {{16, 8, 1, 1}, dt::s8, tag::any},
+                                      {{1, 16, 6, 6}, dt::u8, tag::any}, {1, 1}, {0, 0}, {0, 0});
+    const convolution_forward::primitive_desc pd(d, attr, cpu);
+    const memory::desc w = pd.query_md(query::exec_arg_md, DNNL_ARG_ATTR_POST_OP_DW | DNNL_ARG_WEIGHTS),
+                       plain({16, 1, 1, 3, 3}, dt::s8, tag::goihw);
+    expect(w.get_size() >= plain.get_size(), "weights of a depthwise post-op have a size");
+    memory from(plain, cpu), to(w, cpu);
+    std::memset(from.get_data_handle(), 1, plain.get_size());
+    stream s(cpu);
+    reorder(from, to).execute(s, from, to);
+    s.wait();
+}
+
 } // namespace
 
 int main() {
     test_kept();
+    test_post_op();
     test_stable();
     test_refused();
     return failures == 0 ? 0 : 1;
