@@ -166,6 +166,8 @@ octet::primitive_attr to_octet(dnnl_primitive_kind_t kind, const_dnnl_primitive_
     octet::primitive_attr result;
     if (!attr)
         return result;
+    if (has_test_functions(attr))
+        throw refusal("functions of gates that oneDNN's own tests replace");
     if (const listed<float> l = output_scales(attr); !l.is_default(1.f))
         result.set_output_scales(l.mask, l.vector());
     for (const int arg : scale_args)
@@ -222,7 +224,7 @@ void append_key(std::string &key, const_dnnl_primitive_attr_t attr) {
         return;
     dnnl_scratchpad_mode_t mode = dnnl_scratchpad_mode_library;
     real().dnnl_primitive_attr_get_scratchpad_mode(attr, &mode);
-    out.add(mode).add(output_scales(attr));
+    out.add(mode).add(has_test_functions(attr)).add(output_scales(attr));
     for (const int arg : scale_args)
         out.add(scales(attr, arg));
     for (const int arg : zero_point_args)

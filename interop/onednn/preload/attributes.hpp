@@ -21,4 +21,7 @@ void append_key(std::string &key, const_dnnl_primitive_attr_t attr);
 /// Appends a tensor to a key.
 void append_key(std::string &key, const dnnl_memory_desc_t &md);
 
+/// True if oneDNN's own tests have replaced functions of gates in it (test_functions.cpp).
+bool has_test_functions(const_dnnl_primitive_attr_t attr);
+
 } // namespace octet::onednn
