@@ -31,8 +31,8 @@ bool has_shape_of(const dnnl_memory_desc_t &md, const octet::memory_desc &own) {
     return std::equal(md.dims, md.dims + md.ndims, own.dims) && type_of(md.data_type) == own.data_type;
 }
 
-/// Of a tensor that the client did not describe, as the weights of a depthwise post-op: packed ones as if it had left the
-/// layout open.
+/// Of a tensor that the client did not describe, as the weights of a depthwise post-op: packed ones as if it had
+/// left the layout open.
 dnnl_memory_desc_t description_of(const octet::memory::desc &own) {
     if (own.get_format_kind() != octet::format_kind::packed)
         return desc_of(own);
