@@ -6,11 +6,10 @@
 #include <cmath>
 
 #include "network/tests/one_node.hpp"
+#include "network/tflite/tests/hybrid_formulas.hpp"
 
 namespace octet::tests {
 namespace {
-
-using floats = std::vector<float>;
 
 struct image_case {
     dims x = {2, 6, 5, 3}, w = {4, 3, 3, 3}; ///< DEPTHWISE_CONV_2D: {1, height, width, channels}
@@ -61,52 +60,6 @@ one_node node_of_image(const image_case &c, const char *profile) {
     return n;
 }
 
-struct image_as_codes {
-    std::vector<int> centred; ///< less the zero point
-    float scale;
-};
-using image_quantizer = image_as_codes (*)(const float *x, std::size_t count);
-
-image_as_codes image_by_xnnpack(const float *x, std::size_t count) {
-    const float low = std::min(0.f, *std::min_element(x, x + count)),
-                high = std::max(0.f, *std::max_element(x, x + count));
-    const float r = low == high ? 1.f : 255.f / (high - low), dl = low * r, dh = high * r;
-    const float z = (-128.f + dl) + (127.f + dh) > 0.f ? -128.f - dl : 127.f - dh;
-    const float zero = std::nearbyint(std::min(std::max(z, -128.f), 127.f));
-    image_as_codes result{{}, 1.f / r};
-    for (std::size_t i = 0; i < count; i++)
-        result.centred.push_back(
-            static_cast<int>(std::nearbyint(std::min(std::max(x[i] * r, -128.f - zero), 127.f - zero))));
-    return result;
-}
-image_as_codes image_by_litert(const float *x, std::size_t count) {
-    const double low = std::min(0.f, *std::min_element(x, x + count)),
-                 high = std::max(0.f, *std::max_element(x, x + count)), scale = (high - low) / 255;
-    const double by_low = -128 - low / scale, by_high = 127 - high / scale,
-                 z = 128 + std::fabs(low / scale) < 127 + std::fabs(high / scale) ? by_low : by_high;
-    const float zero = static_cast<float>(std::round(std::min(std::max(z, -128.), 127.)));
-    image_as_codes result{{}, static_cast<float>(scale)};
-    for (std::size_t i = 0; i < count; i++) {
-        const float code = std::round(zero + x[i] * (1.f / result.scale));
-        result.centred.push_back(static_cast<int>(std::min(std::max(code, -128.f), 127.f) - zero));
-    }
-    return result;
-}
-image_as_codes image_by_litert_symmetric(const float *x, std::size_t count) {
-    float a = 0.f;
-    for (std::size_t i = 0; i < count; i++)
-        a = std::max(a, std::fabs(x[i]));
-    image_as_codes result{{}, a / 127.f};
-    for (std::size_t i = 0; i < count; i++)
-        result.centred.push_back(static_cast<int>(std::round(x[i] * (127.f / a))));
-    return result;
-}
-
-using image_order = float (*)(float sum, float x_scale, float w_scale, float bias);
-float image_fused(float sum, float x, float w, float b) { return std::fma(sum * x, w, b); }
-float image_unfused(float sum, float x, float w, float b) { return sum * x * w + b; }
-float image_scales_first(float sum, float x, float w, float b) { return b + sum * (x * w); }
-
 /// Along one dimension: results, and what is padded in front.
 struct side {
     dim_t out, before;
@@ -119,7 +72,7 @@ side side_of(const image_case &c, dim_t size, dim_t kernel) {
     return {out, std::max<dim_t>((out - 1) * c.stride + reach - size, 0) / 2};
 }
 
-floats expected_images(const image_case &c, image_quantizer quantize, image_order combine) {
+floats expected_images(const image_case &c, source_quantizer_formula quantize, scaling_order combine) {
     const floats x = c.source(), scales = c.scales(), bias = c.bias();
     const std::vector<std::int8_t> w = c.codes();
     const dim_t h = c.x[1], width = c.x[2], ic = c.x[3], kh = c.w[1], kw = c.w[2], oc = c.channels();
@@ -128,7 +81,7 @@ floats expected_images(const image_case &c, image_quantizer quantize, image_orde
     floats result;
     for (dim_t n = 0; n < c.x[0]; n++) {
         const dim_t size = h * width * ic;
-        const image_as_codes image = quantize(x.data() + n * size, static_cast<std::size_t>(size));
+        const quantized_source image = quantize(x.data() + n * size, static_cast<std::size_t>(size));
         const auto product = [&](dim_t oh, dim_t ow, dim_t i, dim_t o, dim_t a, dim_t b) {
             const dim_t y = oh * c.stride - rows.before + a * c.dilation,
                         z = ow * c.stride - columns.before + b * c.dilation;
@@ -169,19 +122,19 @@ TEST(HybridConvolution, XnnpackQuantizesWholeImages) {
     pixels.w = {4, 1, 1, 3};
     pixels.stride = 2;
     for (const image_case &c : {image_case{}, strided, dilated, one_scale, single, pixels}) {
-        EXPECT_EQ(node_of_image(c, x86).run<float>(), expected_images(c, image_by_xnnpack, image_fused));
-        EXPECT_EQ(node_of_image(c, wasm).run<float>(), expected_images(c, image_by_xnnpack, image_unfused));
+        EXPECT_EQ(node_of_image(c, x86).run<float>(), expected_images(c, by_xnnpack, fused));
+        EXPECT_EQ(node_of_image(c, wasm).run<float>(), expected_images(c, by_xnnpack, unfused));
     }
     // The case tells the orders and the quantizers apart.
-    const floats right = expected_images({}, image_by_xnnpack, image_fused);
-    EXPECT_NE(right, expected_images({}, image_by_xnnpack, image_unfused));
-    EXPECT_NE(right, expected_images({}, image_by_litert_symmetric, image_fused));
+    const floats right = expected_images({}, by_xnnpack, fused);
+    EXPECT_NE(right, expected_images({}, by_xnnpack, unfused));
+    EXPECT_NE(right, expected_images({}, by_litert_symmetric, fused));
 }
 
 TEST(HybridConvolution, ActivationsLimitImages) {
     image_case c;
     c.activation = "RELU_N1_TO_1";
-    floats limited = expected_images(c, image_by_xnnpack, image_fused);
+    floats limited = expected_images(c, by_xnnpack, fused);
     for (float &y : limited)
         y = std::min(std::max(y, -1.f), 1.f);
     EXPECT_EQ(node_of_image(c, x86).run<float>(), limited);
@@ -197,13 +150,13 @@ TEST(HybridConvolution, TransposedImagesAreQuantizedAsAWhole) {
     n.constant<std::int32_t>({4}, {1, 4, 4, 1}).constant({1, 2, 2, 1}, codes).input({1, 2, 2, 1}, x);
     n.constant<float>({1}, bias).output(data_type::f32);
     n.graph.tensors[1].quant = {{0.02f}, {0}, 0};
-    const image_as_codes image = image_by_xnnpack(x.data(), x.size());
+    const quantized_source image = by_xnnpack(x.data(), x.size());
     floats expected;
     for (std::size_t h = 0; h < 4; h++)
         for (std::size_t w = 0; w < 4; w++)
             expected.push_back(
-                image_fused(static_cast<float>(image.centred[h / 2 * 2 + w / 2] * codes[h % 2 * 2 + w % 2]),
-                            image.scale, 0.02f, 0.25f));
+                fused(static_cast<float>(image.centred[h / 2 * 2 + w / 2] * codes[h % 2 * 2 + w % 2]),
+                      image.scale, 0.02f, 0.25f));
     EXPECT_EQ(n.run<float>(), expected);
 }
 
@@ -214,13 +167,12 @@ TEST(HybridConvolution, BuiltInKernelsHaveOtherQuantizersAndOrders) {
     depthwise.w = {1, 3, 3, 3};
     multiplied.w = {1, 3, 2, 6};
     for (const image_case &c : {depthwise, multiplied})
-        EXPECT_EQ(node_of_image(c, wasm).run<float>(), expected_images(c, image_by_litert, image_unfused));
+        EXPECT_EQ(node_of_image(c, wasm).run<float>(), expected_images(c, by_litert, unfused));
     image_case few_bits, of_one_scale;
     few_bits.has_4_bits = of_one_scale.has_4_bits = of_one_scale.has_one_scale = true;
-    EXPECT_EQ(node_of_image(few_bits, wasm).run<float>(),
-              expected_images(few_bits, image_by_litert, image_scales_first));
+    EXPECT_EQ(node_of_image(few_bits, wasm).run<float>(), expected_images(few_bits, by_litert, scales_first));
     EXPECT_EQ(node_of_image(of_one_scale, wasm).run<float>(),
-              expected_images(of_one_scale, image_by_litert_symmetric, image_scales_first));
+              expected_images(of_one_scale, by_litert_symmetric, scales_first));
 }
 
 TEST(HybridConvolution, WhatWasNotRecordedIsRefused) {

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "network/tests/one_node.hpp"
+#include "network/tflite/tests/hybrid_formulas.hpp"
 
 namespace octet::tests {
 namespace {
-
-using floats = std::vector<float>;
 
 struct hybrid_case {
     dims x = {3, 6}, w = {5, 6};
@@ -36,49 +35,15 @@ one_node node_of(const hybrid_case &c, const char *profile, const char *op = "FU
     return n;
 }
 
-struct row_codes {
-    std::vector<int> codes;
-    float scale;
-    int zero_point;
-};
-using quantizer = row_codes (*)(const float *x, std::size_t k);
-
-row_codes by_xnnpack(const float *x, std::size_t k) {
-    const float low = std::min(0.f, *std::min_element(x, x + k)),
-                high = std::max(0.f, *std::max_element(x, x + k));
-    const float r = low == high ? 1.f : 255.f / (high - low), dl = low * r, dh = high * r;
-    const float z = (-128.f + dl) + (127.f + dh) > 0.f ? -128.f - dl : 127.f - dh;
-    const float zero = std::nearbyint(std::min(std::max(z, -128.f), 127.f));
-    row_codes result{{}, 1.f / r, static_cast<int>(zero)};
-    for (std::size_t i = 0; i < k; i++)
-        result.codes.push_back(static_cast<int>(
-            std::nearbyint(std::min(std::max(x[i] * r, -128.f - zero), 127.f - zero)) + zero));
-    return result;
-}
-row_codes by_litert(const float *x, std::size_t k) {
-    float a = 0.f;
-    for (std::size_t i = 0; i < k; i++)
-        a = std::max(a, std::abs(x[i]));
-    row_codes result{{}, a / 127.f, 0};
-    for (std::size_t i = 0; i < k; i++)
-        result.codes.push_back(static_cast<int>(std::round(x[i] * (127.f / a))));
-    return result;
-}
-
-using order = float (*)(float sum, float x_scale, float w_scale, float bias);
-float fused(float sum, float x, float w, float bias) { return std::fma(sum * x, w, bias); }
-float unfused(float sum, float x, float w, float bias) { return sum * x * w + bias; }
-float scales_first(float sum, float x, float w, float bias) { return bias + sum * (x * w); }
-
-floats expected(const hybrid_case &c, quantizer by, order combine) {
+floats expected(const hybrid_case &c, source_quantizer_formula by, scaling_order combine) {
     const auto k = static_cast<std::size_t>(c.w[1]), columns = static_cast<std::size_t>(c.w[0]);
     floats result;
     for (std::size_t m = 0; m < c.source.size() / k; m++) {
-        const row_codes row = by(c.source.data() + m * k, k);
+        const quantized_source row = by(c.source.data() + m * k, k);
         for (std::size_t n = 0; n < columns; n++) {
             int sum = 0;
             for (std::size_t i = 0; i < k; i++)
-                sum += (row.codes[i] - row.zero_point) * c.codes[n * k + i];
+                sum += row.centred[i] * c.codes[n * k + i];
             result.push_back(combine(static_cast<float>(sum), row.scale,
                                      c.scales[c.scales.size() == 1 ? 0 : n],
                                      c.bias.empty() ? 0.f : c.bias[n]));
@@ -89,13 +54,13 @@ floats expected(const hybrid_case &c, quantizer by, order combine) {
 
 const struct {
     const char *profile;
-    quantizer by;
-    order combine;
+    source_quantizer_formula by;
+    scaling_order combine;
 } runtimes[] = {{"litert-2026.08-x86", by_xnnpack, fused},
                 {"litert-2026.08-arm64", by_xnnpack, fused},
                 {"litert-2026.08-wasm", by_xnnpack, unfused},
-                {"litert-2026.08-x86-builtin", by_litert, scales_first},
-                {"litert-builtin-ref", by_litert, scales_first}};
+                {"litert-2026.08-x86-builtin", by_litert_symmetric, scales_first},
+                {"litert-builtin-ref", by_litert_symmetric, scales_first}};
 
 TEST(Hybrid, EachRuntimeHasItsQuantizerAndItsOrder) {
     hybrid_case one_scale, without_bias;
@@ -106,7 +71,7 @@ TEST(Hybrid, EachRuntimeHasItsQuantizerAndItsOrder) {
             EXPECT_EQ(node_of(c, r.profile).run<float>(), expected(c, r.by, r.combine)) << r.profile;
     // The case tells the orders apart.
     EXPECT_NE(expected({}, by_xnnpack, fused), expected({}, by_xnnpack, unfused));
-    EXPECT_NE(expected({}, by_litert, scales_first), expected({}, by_litert, unfused));
+    EXPECT_NE(expected({}, by_litert_symmetric, scales_first), expected({}, by_litert_symmetric, unfused));
 }
 
 TEST(Hybrid, ActivationsLimitTheResult) {
