@@ -190,7 +190,7 @@ families<softmax_problem> families_of(const softmax_problem &) {
     return {{"jit:stream", code::generated, plan_softmax}, reference<softmax_problem>()};
 }
 families<lrn_problem> families_of(const lrn_problem &) {
-    return {{"lanes", code::plain, lanes::plan}, reference<lrn_problem>()};
+    return {with_f32_alone<lrn_problem, lanes::plan>("lanes", code::plain), reference<lrn_problem>()};
 }
 families<prelu_problem> families_of(const prelu_problem &) {
     return {in_one_order<prelu_problem, stream::plan>("jit:stream"), reference<prelu_problem>()};

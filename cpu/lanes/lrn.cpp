@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/element.hpp"
 #include "common/text.hpp"
 #include "cpu/machine/avx2.hpp"
 #include "cpu/machine/parallel.hpp"
@@ -146,27 +145,12 @@ public:
         : p_(p), shape_(p.src), has_channels_last_(has_channels_last), quotient_(p) {}
 
     void execute(const arguments &args) const override {
-        const void *src = args.get<const void>(OCTET_ARG_SRC);
-        void *dst = args.get(OCTET_ARG_DST);
-        if (p_.src.data_type == data_type::f32)
-            return normalize(static_cast<const float *>(src) + p_.src.offset0,
-                             static_cast<float *>(dst) + p_.dst.offset0);
-        const dim_t count = element_count(p_.src);
-        float *const x = scratch_of<float>(scratch_slot::between_steps, 2 * count), *const y = x + count;
-        for_parts(count, 1, [&](dim_t begin, dim_t end) {
-            for (dim_t i = begin; i < end; i++)
-                x[i] = load_f32(src, p_.src.data_type, p_.src.offset0 + i);
-        });
-        normalize(x, y);
-        for_parts(count, 1, [&](dim_t begin, dim_t end) {
-            for (dim_t i = begin; i < end; i++)
-                store_f32(dst, p_.dst.data_type, p_.dst.offset0 + i, y[i]);
-        });
+        normalize(args.get<const float>(OCTET_ARG_SRC) + p_.src.offset0,
+                  args.get<float>(OCTET_ARG_DST) + p_.dst.offset0);
     }
     std::size_t size_bytes() const override { return sizeof *this; }
     std::string plan() const override {
-        return text("neighbouring ", has_channels_last_ ? "channels" : "pixels", ", ", width, " at a time",
-                    p_.src.data_type == data_type::f32 ? "" : ", between copies as f32");
+        return text("neighbouring ", has_channels_last_ ? "channels" : "pixels", ", ", width, " at a time");
     }
 
 private:
