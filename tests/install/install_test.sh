@@ -117,7 +117,7 @@ use() {
         has 'nothing called oneDNN' "$("$prefix/bin/octet" preload /bin/true 2>&1)" || fail "octet preload"
         has dnnl "$(needs "$front")" && fail "liboctet_dnnl links oneDNN"
         has ' [^T] dnnl_' "$(nm -D "$front")" && fail "liboctet_dnnl refers to oneDNN's symbols"
-        [ -z "$(nm -D --defined-only "$front" | grep -v ' T dnnl_')" ] || fail "more than dnnl_* leaves liboctet_dnnl"
+        [ -z "$(nm -DC --defined-only "$front" | grep -v ' T dnnl_')" ] || fail "more than dnnl_* leaves liboctet_dnnl"
     fi
 }
 
