@@ -397,8 +397,10 @@ void report(const std::string &level, const named_problem &problem, const std::f
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc < 2) {
-        std::fprintf(stderr, "code_dump: needs a directory for the pieces of code\n");
+    const bool keep = argc == 3 && std::string(argv[2]) == "keep";
+    if (argc < 2 || argv[1][0] == '-' || argc != 2 + keep) {
+        std::fprintf(stderr,
+                     "usage: code_dump DIRECTORY [keep], an empty directory for the pieces of code\n");
         return 2;
     }
     set_primitive_cache_capacity(0); // each problem generates all of its code
@@ -413,6 +415,6 @@ int main(int argc, char **argv) {
             continue;
         set_max_cpu_isa(level);
         for (const named_problem &problem : problems)
-            report(to_string(level), problem, std::filesystem::path(argv[1]) / to_string(level), argc > 2);
+            report(to_string(level), problem, std::filesystem::path(argv[1]) / to_string(level), keep);
     }
 }
