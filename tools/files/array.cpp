@@ -68,9 +68,8 @@ std::vector<float> reals_of(const array &a) {
 }
 
 std::vector<std::uint8_t> bytes_of(const std::vector<float> &values) {
-    std::vector<std::uint8_t> bytes(values.size() * sizeof(float));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return bytes;
+    const auto *first = reinterpret_cast<const std::uint8_t *>(values.data());
+    return {first, first + values.size() * sizeof(float)};
 }
 
 } // namespace
