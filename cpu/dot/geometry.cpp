@@ -112,6 +112,7 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
         p.dilation[2] == 1 && !p.is_inner_product);
     g.weights = stored_weights(p.weights, packed, p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
+    g.prefetched_bytes = p.prefetched_bytes;
     g.columns = {1, p.groups * p.oc, largest_sum(p)};
     g.columns.largest_products = g.weights.largest_products(p.src, p.src_zero_points);
 
@@ -153,6 +154,7 @@ dot_geometry dot_geometry_of(const matmul_problem &p) {
     g.weights =
         stored_weights(p.weights, packed_form(p.weights, packed_kind::matmul, false), p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
+    g.prefetched_bytes = p.prefetched_bytes;
     g.columns = {n, p.dst.dims[n], largest_sum(p)};
     g.columns.largest_products = g.weights.largest_products(p.src, p.src_zero_points);
 

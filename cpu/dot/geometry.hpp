@@ -38,6 +38,7 @@ struct dot_geometry {
 
     zero_points src_zero_points{{}, OCTET_ARG_SRC};
     jit::epilogue_shape columns{1, 1, jit::any_s32};
+    dim_t prefetched_bytes = 0; ///< primitive_attr::set_prefetched_bytes
 
     bool flips_source() const { return src.data_type == data_type::s8; }
     bool sums_f32() const { return src.data_type == data_type::f32; }

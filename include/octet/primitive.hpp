@@ -61,7 +61,8 @@ public:
     memory::desc workspace_desc() const { return {}; } ///< Octet keeps nothing for a backward pass
     /// Descriptor of any execution argument; the zero descriptor if the primitive doesn't take it.
     memory::desc arg_desc(int arg) const;
-    /// Every execution argument that the primitive takes, in ascending order.
+    /// Every execution argument that the primitive takes, in ascending order. All must be given but
+    /// OCTET_ARG_ATTR_PREFETCH.
     std::vector<int> args() const;
     /// oneDNN's one call for all of the above; `index` is the argument for `query::exec_arg_md`.
     memory::desc query_md(query what, int index = 0) const;
@@ -120,7 +121,8 @@ public:
     primitive(const primitive_desc_base &pd);
 
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
-    /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
+    /// primitive descriptor names, but that of OCTET_ARG_ATTR_PREFETCH (primitive_attr::set_prefetched_bytes).
+    /// Throws `invalid_arguments` before anything is written.
     ///
     /// Nothing is allocated once a thread has its working memory, but for new sizes (below) and for s32
     /// biases beyond ±2^24, which can take a kernel of their own: it is made when they first come.

@@ -301,6 +301,15 @@ public:
     void get_rnn_weights_projection_qparams(int &mask, std::vector<float> &scales) const;
     ///@}
 
+    /// Bytes that the program reads next, such as the weights of the primitive that it executes behind this one: a
+    /// hint that changes no result. 0 or more, by default 0. Their memory comes with the execution, as
+    /// OCTET_ARG_ATTR_PREFETCH: of any descriptor with at least so many bytes, or none. Products in tile registers
+    /// fetch them for the second-level cache while they multiply; all else ignores them.
+    ///@{
+    void set_prefetched_bytes(dim_t bytes);
+    dim_t get_prefetched_bytes() const { return prefetched_bytes_; }
+    ///@}
+
     /// The chain behind the requantization, copied.
     ///@{
     void set_post_ops(const octet::post_ops &ops) { post_ops_ = ops; }
@@ -339,6 +348,7 @@ private:
     std::optional<combination> combination_;
     std::vector<float> rnn_data_;
     masked_values<float> rnn_weights_scales_, rnn_projection_scales_;
+    dim_t prefetched_bytes_ = 0;
     octet::post_ops post_ops_;
 };
 

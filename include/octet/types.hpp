@@ -379,6 +379,7 @@ inline bool is_runtime_value(float value) {
 #define OCTET_ARG_SCRATCHPAD 80
 #define OCTET_ARG_MULTIPLE_SRC 1024
 #define OCTET_ARG_ATTR_OUTPUT_SCALES 513
+#define OCTET_ARG_ATTR_PREFETCH 514 /* Octet's own: primitive_attr::set_prefetched_bytes */
 #define OCTET_ARG_ATTR_ZERO_POINTS 4096
 #define OCTET_ARG_ATTR_POST_OP_DW 8192
 #define OCTET_ARG_ATTR_INPUT_SCALES 1048576

@@ -124,6 +124,7 @@ primitive_desc_ptr finish_accumulating(const request &r, attribute_support suppo
     problem.out_stage =
         lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
     problem.out_stage.scale_src_first = std::is_same_v<Problem, matmul_problem>;
+    problem.prefetched_bytes = attr.get_prefetched_bytes();
 
     if (bias.ndims != 0)
         tensors[OCTET_ARG_BIAS] = &bias;

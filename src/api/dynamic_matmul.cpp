@@ -189,6 +189,7 @@ primitive_desc_ptr make_product(const request &r, dynamic_matmul_problem &p, pro
     const char *operation = p.operation = r.operation;
     const primitive_attr &attr = r.attr;
     p.source = *attr.get_source_quantization();
+    p.prefetched_bytes = attr.get_prefetched_bytes();
     for (memory_desc *md : {&t.src, &t.dst})
         if (md->format_kind == format_kind::any)
             set_row_major(*md);

@@ -145,7 +145,8 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
         data->args[arg] = memory::desc(*md);
     add_attribute_arguments(r.attr, tensors, data->args);
     for (const auto &[arg, md] : data->args)
-        data->extents[arg] = extent_of(md.data);
+        if (!is_hint(arg))
+            data->extents[arg] = extent_of(md.data);
     data->ranges = ranges_of(data->extents);
     data->parameters = std::move(parameters);
     data->implementation = chosen.name;
@@ -160,7 +161,8 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
         .add(chosen.here.threads)
         .add(chosen.here.fork_cycles);
     for (const auto &[arg, md] : data->args)
-        key.add(arg).add(md.data);
+        if (!is_hint(arg) || chosen.here.isa.has_amx()) // others ignore it
+            key.add(arg).add(md.data);
     key.add(data->described_dst.data);
 
     if (!r.is_trial)

@@ -130,10 +130,22 @@ std::string described(int arg, const memory::desc &md) {
     return impl::text(argument_to_string(arg), " (", md.to_string(), ")");
 }
 
+void check_hint(const impl::primitive_description &desc, int arg, const memory::desc &given,
+                const memory::desc &md) {
+    if (given.get_size() < md.get_size())
+        throw_invalid(desc.operation, ": execute: ", argument_to_string(arg), " has ", given.get_size(),
+                      " bytes, allowed: at least ", md.get_size());
+}
+
 /// Arguments that the primitive doesn't take are ignored, as in oneDNN.
 void check_arguments(const impl::primitive_description &desc, const std::unordered_map<int, memory> &args) {
     for (const auto &[arg, md] : desc.args) {
         const auto found = args.find(arg);
+        if (impl::is_hint(arg)) {
+            if (found != args.end() && found->second)
+                check_hint(desc, arg, found->second.get_desc(), md);
+            continue;
+        }
         if (found == args.end() || !found->second)
             throw_invalid(desc.operation, ": execute: ", described(arg, md), " is missing");
         const memory::desc given = found->second.get_desc();

@@ -385,6 +385,12 @@ void primitive_attr::set_combination(combination order) {
     combination_ = order;
 }
 
+void primitive_attr::set_prefetched_bytes(dim_t bytes) {
+    if (bytes < 0)
+        throw_invalid("set_prefetched_bytes: ", bytes, ", allowed: 0 or more");
+    prefetched_bytes_ = bytes;
+}
+
 void primitive_attr::set_rule(requantization_rule rule) {
     if (!impl::is_rule(rule))
         throw_invalid("set_requantization: rule is ", impl::name_or_number(rule),

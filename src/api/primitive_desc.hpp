@@ -50,6 +50,9 @@ struct primitive_data {
     std::shared_ptr<const runtime_problem> runtime;
 };
 
+/// True for an argument that executions may leave out, and whose memory only has to be large enough.
+constexpr bool is_hint(int arg) { return arg == OCTET_ARG_ATTR_PREFETCH; }
+
 /// A kernel for a primitive descriptor, from the primitive cache or made.
 std::shared_ptr<const primitive_data> make_primitive(std::shared_ptr<const primitive_desc_data> desc);
 

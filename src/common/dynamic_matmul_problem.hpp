@@ -45,6 +45,7 @@ struct dynamic_matmul_problem {
     weight_values zero_points;      ///< likewise
     bool has_stored_values = false; ///< weights are packed with scales
     epilogue out_stage; ///< post-ops and the store of what `order` gives; dst's scale, if it has codes
+    dim_t prefetched_bytes = 0; ///< primitive_attr::set_prefetched_bytes
 
     dim_t k() const { return src.dims[src.ndims - 1]; }
     dim_t n() const { return dst.dims[dst.ndims - 1]; }

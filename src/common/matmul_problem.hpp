@@ -11,6 +11,7 @@ struct matmul_problem {
     bool sums_f32() const { return src.data_type == data_type::f32; }
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
     epilogue out_stage;
+    dim_t prefetched_bytes = 0; ///< primitive_attr::set_prefetched_bytes
 };
 
 } // namespace octet::impl

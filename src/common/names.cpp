@@ -330,6 +330,7 @@ constexpr argument_name argument_names[] = {
     {OCTET_ARG_SHIFT, "OCTET_ARG_SHIFT"},
     {OCTET_ARG_SCRATCHPAD, "OCTET_ARG_SCRATCHPAD"},
     {OCTET_ARG_ATTR_OUTPUT_SCALES, "OCTET_ARG_ATTR_OUTPUT_SCALES"},
+    {OCTET_ARG_ATTR_PREFETCH, "OCTET_ARG_ATTR_PREFETCH"},
 };
 
 /// Arguments below the flags that attributes add to them.

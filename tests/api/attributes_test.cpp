@@ -281,6 +281,16 @@ TEST(post_ops, refuse_parameters_outside_their_documentation) {
     EXPECT_EQ(ops.len(), 0) << "a refused call appends nothing";
 }
 
+TEST(prefetched_bytes, are_kept) {
+    primitive_attr attr;
+    EXPECT_EQ(attr.get_prefetched_bytes(), 0);
+    attr.set_prefetched_bytes(147456);
+    EXPECT_EQ(attr.get_prefetched_bytes(), 147456);
+    expect_invalid([&] { attr.set_prefetched_bytes(-1); },
+                   {"set_prefetched_bytes", "-1", "allowed: 0 or more"});
+    EXPECT_EQ(attr.get_prefetched_bytes(), 147456) << "a refused call changes nothing";
+}
+
 TEST(post_ops, form_a_chain_of_at_most_32) {
     post_ops ops;
     for (int i = 0; i < max_post_ops; i++)

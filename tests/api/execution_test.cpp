@@ -1,6 +1,7 @@
 // Execution: wrong arguments are refused before anything is written; a primitive needs nothing of what it was
 // made from.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -165,6 +166,38 @@ TEST(execute, ignores_arguments_that_the_primitive_does_not_take) {
     product p;
     p.args[OCTET_ARG_SRC_1] = memory(memory::desc({3}, dt::f32, tag::a), cpu);
     EXPECT_NO_THROW(matmul(p.pd).execute(stream(cpu), p.args));
+}
+
+TEST(execute, fetches_ahead_without_a_change) {
+    const memory::desc src({96, 256}, dt::u8, tag::ab), weights({256, 64}, dt::s8, tag::ab),
+        dst({96, 64}, dt::s32, tag::ab), next({128, 1024}, dt::s8, tag::ab);
+    primitive_attr attr;
+    attr.set_prefetched_bytes(static_cast<dim_t>(next.get_size()));
+    const matmul::primitive_desc pd(cpu, src, weights, dst, attr), plain(cpu, src, weights, dst);
+    EXPECT_EQ(pd.arg_desc(OCTET_ARG_ATTR_PREFETCH), memory::desc({128 * 1024}, dt::u8, tag::a));
+    EXPECT_TRUE(plain.arg_desc(OCTET_ARG_ATTR_PREFETCH).is_zero());
+    arguments args = {{OCTET_ARG_SRC, filled(src, 2)},
+                      {OCTET_ARG_WEIGHTS, filled(weights, 3)},
+                      {OCTET_ARG_DST, filled(dst, 0x77)}};
+    const auto result = [&](const matmul &product, const memory &fetched) {
+        args[OCTET_ARG_ATTR_PREFETCH] = fetched;
+        product.execute(stream(cpu), args);
+        const auto *first = args.at(OCTET_ARG_DST).map_data<std::int32_t>();
+        return std::vector<std::int32_t>(first, first + 96 * 64);
+    };
+    const std::vector<std::int32_t> expected(96 * 64, 256 * 2 * 3);
+    EXPECT_EQ(result(plain, {}), expected);
+    EXPECT_EQ(result(pd, filled(next, 1)), expected) << "of any descriptor";
+    EXPECT_EQ(result(pd, {}), expected) << "it may be missing";
+    EXPECT_EQ(result(pd, memory(next, cpu, OCTET_MEMORY_NONE)), expected) << "or null";
+    expect_invalid([&] { result(pd, args.at(OCTET_ARG_WEIGHTS)); },
+                   {"OCTET_ARG_ATTR_PREFETCH has 16384 bytes, allowed: at least 131072"});
+    std::vector<primitive::argument> bare = pointers(args);
+    matmul(pd).execute(stream(cpu), bare.data(), bare.size());
+    bare.erase(std::remove_if(bare.begin(), bare.end(),
+                              [](const auto &a) { return a.arg == OCTET_ARG_ATTR_PREFETCH; }),
+               bare.end());
+    EXPECT_NO_THROW(matmul(pd).execute(stream(cpu), bare.data(), bare.size()));
 }
 
 TEST(execute, accepts_empty_tensors) {

@@ -144,6 +144,7 @@ TEST(names, arguments_are_spelled_as_constants) {
     EXPECT_EQ(argument_to_string(OCTET_ARG_BIAS), "OCTET_ARG_BIAS");
     EXPECT_EQ(argument_to_string(OCTET_ARG_MULTIPLE_SRC + 3), "OCTET_ARG_MULTIPLE_SRC + 3");
     EXPECT_EQ(argument_to_string(OCTET_ARG_ATTR_OUTPUT_SCALES), "OCTET_ARG_ATTR_OUTPUT_SCALES");
+    EXPECT_EQ(argument_to_string(OCTET_ARG_ATTR_PREFETCH), "OCTET_ARG_ATTR_PREFETCH");
     EXPECT_EQ(argument_to_string(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST),
               "OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST");
     EXPECT_EQ(argument_to_string(OCTET_ARG_ATTR_SCALES | OCTET_ARG_WEIGHTS),

@@ -57,6 +57,7 @@ TEST(problem_text, a_convolution_reads_as_it_was_written) {
     c.attr.set_output_scales(0, {0.1f});
     c.attr.set_zero_points(OCTET_ARG_SRC, 0, {3});
     c.attr.set_zero_points_mask(OCTET_ARG_DST, 0);
+    c.attr.set_prefetched_bytes(2359296);
     post_ops ops;
     ops.append_sum(0.5f);
     ops.append_eltwise(algorithm::eltwise_clip, 0.f, 6.f);
@@ -64,7 +65,7 @@ TEST(problem_text, a_convolution_reads_as_it_was_written) {
     EXPECT_EQ(c.pd().problem_str(),
               "convolution src:u8:2x8x9x7:nhwc weights:s8:16x8x3x3:ohwi bias:s32:16:x dst:s8:2x16x5x4:nhwc "
               "strides:2x2 dilates:0x0 padding_l:1x1 output_scales:0:0.1 zero_points:src:0:3 "
-              "zero_points:dst:0:* post_op:sum:0.5:0:undef post_op:eltwise_clip:0:6:1");
+              "zero_points:dst:0:* prefetch:2359296 post_op:sum:0.5:0:undef post_op:eltwise_clip:0:6:1");
     expect_round_trip(c.pd());
 }
 

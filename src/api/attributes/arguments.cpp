@@ -38,6 +38,9 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
     add(OCTET_ARG_ATTR_SCALES, attr.scales(), data_type::f32);
     add(OCTET_ARG_ATTR_ZERO_POINTS, attr.zero_points(), data_type::s32);
 
+    if (attr.get_prefetched_bytes() > 0)
+        args[OCTET_ARG_ATTR_PREFETCH] = vector_of(attr.get_prefetched_bytes(), data_type::u8);
+
     const std::vector<post_op_entry> &ops = attr.get_post_ops().entries();
     for (int i = 0; i < static_cast<int>(ops.size()); i++)
         if (const int arg = operand_of(ops[i], i))

@@ -319,6 +319,8 @@ std::string attribute_text(const primitive_attr &attr) {
         add("rnn_weights", masked_text(attr.rnn_weights_scales()));
     if (attr.rnn_projection_scales().is_set())
         add("rnn_projection", masked_text(attr.rnn_projection_scales()));
+    if (attr.get_prefetched_bytes() > 0)
+        add("prefetch:", attr.get_prefetched_bytes());
     for (const post_op_entry &entry : attr.get_post_ops().entries())
         add("post_op:", text_of(entry));
     return s;
@@ -394,6 +396,8 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
         } else if (key == "rnn_projection") {
             const auto v = read_masked<float>(f, rnn_weights(OCTET_ARG_WEIGHTS_PROJECTION));
             attr.set_rnn_weights_projection_qparams(v.mask, v.values);
+        } else if (key == "prefetch") {
+            attr.set_prefetched_bytes(f.value<dim_t>());
         } else if (key == "post_op") {
             read_post_op(f, tensor(OCTET_ARG_DST), ops);
         } else {
@@ -401,7 +405,7 @@ primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool
                 "'", token,
                 "' is neither a tensor nor a parameter nor an attribute of the operation; attributes are ",
                 "rule, multipliers, real_scales, input_multiplier, output_scales, scales, zero_points, "
-                "source, combination, rnn_data, rnn_weights, rnn_projection, post_op, scratchpad");
+                "source, combination, rnn_data, rnn_weights, rnn_projection, prefetch, post_op, scratchpad");
         }
         f.finish();
     }
