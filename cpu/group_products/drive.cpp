@@ -4,6 +4,7 @@
 #include "cpu/group_products/drive.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "common/combination.hpp"
 #include "common/element.hpp"
@@ -162,9 +163,12 @@ bool packs_sums(const dynamic_matmul_problem &p, const machine &m) {
 }
 
 candidate plan(const dynamic_matmul_problem &p, const machine &m) {
-    if (p.order != combination::dynamic_row && p.order != combination::dynamic_group &&
-        p.order != combination::ggml_q8_0 && p.order != combination::ggml_q4_0)
+    const std::optional<order_of_groups> order = order_of_groups_for(p.order, p.source_has_groups());
+    if (!order)
         return candidate::refused(text("combination ", to_string(p.order)));
+    if (order->exact_zero_point != 0 && p.source.code != data_type::s8) // sums of words would be too large
+        return candidate::refused(
+            text("codes of type ", to_string(p.source.code), " with combination ", to_string(p.order)));
     if (p.has_stored_values && has_packed_sums(p.weights) != packs_sums(p, m))
         return refused_layout(p.weights, packs_sums(p, m));
     return in_floats(p, m, [](const dynamic_matmul_problem &floats, const machine &here) {

@@ -3,8 +3,8 @@
 #include "cpu/group_products/group_products.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 
 #include "common/layout/plain.hpp"
 #include "cpu/group_products/bytes.hpp"
@@ -22,11 +22,15 @@ constexpr dim_t tiles_of_task = 8;       ///< of rows
 } // namespace
 
 group_products::group_products(const group_problem &p, instruction_set isa)
-    : problem_(p),
+    : problem_(p), order_(*order_of_groups_for(p.order, p.source_has_groups)),
       isa_(isa), layout_{jit::group_codes_of(isa, p.weight_bits),
-                         jit::group_layout::padded(std::min(p.group, p.k)), false, p.has_weight_zero_points} {
+                         jit::group_layout::padded(std::min(p.group, p.k) / order_.kernel.lanes), false,
+                         p.has_weight_zero_points} {
+    layout_.has_scaled_sums = order_.kernel.zero_point != jit::zero_point_term::none;
+    const bool has_zero_points =
+        layout_.has_scaled_sums ? exact_zero_point({}) != 0 : p.has_source_zero_points;
     // Words of the source lack their zero point already.
-    layout_.has_sums = p.has_source_zero_points && layout_.codes != jit::group_codes::words;
+    layout_.has_sums = has_zero_points && layout_.codes != jit::group_codes::words;
     if (isa.has_vectors())
         make_code();
 }
@@ -49,31 +53,17 @@ void group_products::make_code() {
         }
 }
 
-jit::group_combination group_products::kernel_order() const {
-    switch (problem_.order) {
-    case combination::dynamic_row:
-        return jit::group_combination::row;
-    case combination::ggml_q8_0:
-        return jit::group_combination::blocks;
-    case combination::ggml_q4_0:
-        return jit::group_combination::blocks_in_turn;
-    default:
-        return problem_.source_has_groups ? jit::group_combination::both_groups
-                                          : jit::group_combination::weight_groups;
-    }
-}
-
 jit::group_dot_spec group_products::spec_of(int rows, int n) const {
     const int vectors = (n + isa_.lanes() - 1) / isa_.lanes();
     return {isa_,
             layout_,
-            kernel_order(),
+            order_.kernel,
             unsigned_offset() != 0 && !problem_.has_weight_zero_points,
             problem_.has_bias,
             rows,
             vectors,
             n - (vectors - 1) * isa_.lanes(),
-            problem_.groups()};
+            records()};
 }
 
 void group_products::run(const operands &o) const {
@@ -130,40 +120,63 @@ float group_products::result(const operands &o, const std::uint8_t *row, dim_t c
         static_cast<const std::uint8_t *>(o.weights) + column / columns * block_bytes();
     const dim_t lane = column % columns;
     const float *bias = problem_.has_bias ? o.bias + column : nullptr;
-    float a = 0.f, source_scale = 0.f;
-    for (dim_t g = 0; g < problem_.groups(); g++) {
+    const jit::group_order &order = order_.kernel;
+    const float of_row = layout_.has_scaled_sums ? load_bytes<float>(row + records() * layout_.source_bytes())
+                                                 : 0.f,
+                of_column = layout_.has_scaled_sums
+                                ? load_bytes<float>(block + records() * layout_.record_bytes() + 4 * lane)
+                                : 0.f;
+    std::array<float, 4> lanes{};
+    if (order.begins_with_bias)
+        lanes[0] = bias ? *bias : -0.f;
+    else if (order.zero_point == jit::zero_point_term::first)
+        for (std::size_t i = 0; i < lanes.size(); i++)
+            lanes[i] = (i == 0 ? of_column : 0.f) * of_row;
+    float source_scale = 0.f;
+    for (dim_t g = 0; g < records(); g++) {
         const std::uint8_t *record = block + g * layout_.record_bytes();
         const std::uint8_t *codes = row + g * layout_.source_bytes();
-        const auto at = load_bytes<jit::group_row>(codes + layout_.source_row());
-        std::int64_t sum = at.initial;
-        for (dim_t k = 0; k < layout_.elements; k++) {
-            const dim_t quad = k / 4, byte = lane * 4 + k % 4;
-            const int code = layout_.codes == jit::group_codes::nibbles
-                                 ? record[quad / 2 * 64 + byte] >> quad % 2 * 4 & 15
-                                 : record[quad * 64 + byte];
-            sum += code * std::int64_t{static_cast<std::int8_t>(codes[k])};
-        }
-        if (layout_.has_sums)
-            sum += std::int64_t{at.minus_zero_point} *
-                   load_bytes<std::int32_t>(record + layout_.sums() + 4 * lane);
-        if (layout_.has_zero_points)
-            sum += std::int64_t{at.minus_sum} *
-                   load_bytes<std::int32_t>(record + layout_.zero_points() + 4 * lane);
+        const auto exact = static_cast<float>(sum_of_group(codes, record, lane));
         const auto scale = load_bytes<float>(record + layout_.scales() + 4 * lane);
-        const auto exact = static_cast<float>(sum);
-        source_scale = at.scale;
-        if (problem_.order == combination::dynamic_row)
-            return bias ? std::fma(exact, source_scale * scale, *bias) : exact * (source_scale * scale);
-        if (problem_.order == combination::ggml_q8_0)
-            a += exact * (source_scale * scale);
-        else if (problem_.order == combination::ggml_q4_0)
-            a += exact * scale * source_scale;
-        else
-            a = std::fma(exact, problem_.source_has_groups ? source_scale * scale : scale, a);
+        source_scale = load_bytes<jit::group_row>(codes + layout_.source_row()).scale;
+        float &a = lanes[static_cast<std::size_t>(g % order.lanes)];
+        const float sum = order.scale == jit::group_scale::in_turn ? exact * scale : exact;
+        const float factor = order.scale == jit::group_scale::of_weights ? scale
+                             : order.scale == jit::group_scale::product  ? scale * source_scale
+                                                                         : source_scale;
+        a = order.is_fused ? std::fma(sum, factor, a) : a + sum * factor;
     }
-    if (problem_.source_has_groups)
-        return bias ? a + *bias : a;
-    return bias ? std::fma(a, source_scale, *bias) : a * source_scale;
+    float a = order.lanes == 4 ? (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) : lanes[0];
+    if (order.zero_point == jit::zero_point_term::last)
+        a = std::fma(of_row, of_column, a);
+    const bool adds_bias = (bias && !order.begins_with_bias) || order.adds_absent_bias;
+    const float addend = bias ? *bias : 0.f;
+    if (order.row == jit::row_scale::fused && adds_bias)
+        return std::fma(a, source_scale, addend);
+    if (order.row != jit::row_scale::none)
+        a *= source_scale;
+    return adds_bias ? a + addend : a;
+}
+
+/// The exact sum of a column, less zero points.
+std::int64_t group_products::sum_of_group(const std::uint8_t *codes, const std::uint8_t *record,
+                                          dim_t lane) const {
+    const auto at = load_bytes<jit::group_row>(codes + layout_.source_row());
+    std::int64_t sum = at.initial;
+    for (dim_t k = 0; k < layout_.elements; k++) {
+        const dim_t quad = k / 4, byte = lane * 4 + k % 4;
+        const int code = layout_.codes == jit::group_codes::nibbles
+                             ? record[quad / 2 * 64 + byte] >> quad % 2 * 4 & 15
+                             : record[quad * 64 + byte];
+        sum += code * std::int64_t{static_cast<std::int8_t>(codes[k])};
+    }
+    if (layout_.has_sums)
+        sum +=
+            std::int64_t{at.minus_zero_point} * load_bytes<std::int32_t>(record + layout_.sums() + 4 * lane);
+    if (layout_.has_zero_points)
+        sum +=
+            std::int64_t{at.minus_sum} * load_bytes<std::int32_t>(record + layout_.zero_points() + 4 * lane);
+    return sum;
 }
 
 } // namespace octet::impl

@@ -1,14 +1,15 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Products of codes whose reduction has groups with scales of their own, in Octet's order (`dynamic_row` and
-// `dynamic_group` of common/combination.hpp) and in two of ggml's: the bytes of a row depend on that row alone.
+// `dynamic_group` of common/combination.hpp) and in those of orders.cpp: the bytes of a row depend on that row alone.
 // Weights are packed once; jit/kernels/group_dot.hpp has their layout.
 
+#include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "common/combination.hpp"
 #include "common/machine.hpp"
+#include "cpu/group_products/orders.hpp"
 #include "jit/kernels/group_dot.hpp"
 #include "octet/types.hpp"
 
@@ -24,7 +25,7 @@ struct group_problem {
     data_type source = data_type::s8;    ///< or u8
     bool has_source_zero_points = false; ///< else they are 0, of u8 128
     bool source_has_groups = false;      ///< parameters of the source are those of groups, else of rows
-    combination order = combination::dynamic_group; ///< or dynamic_row, with one group; ggml_q8_0, ggml_q4_0
+    combination order = combination::dynamic_group; ///< one that `order_of_groups_for` has
     bool has_bias = false;
 
     dim_t groups() const { return (k + group - 1) / group; }
@@ -68,15 +69,25 @@ private:
     };
 
     void make_code();
-    jit::group_combination kernel_order() const;
+    /// Groups of the kernel: the lanes of all groups.
+    dim_t records() const { return problem_.groups() * order_.kernel.lanes; }
+    /// Elements of a group that are in a record.
+    dim_t count_of(dim_t record) const {
+        const dim_t g = record / order_.kernel.lanes;
+        return std::min(problem_.group, problem_.k - g * problem_.group) / order_.kernel.lanes;
+    }
     jit::group_dot_spec spec_of(int rows, int n) const;
     dim_t blocks() const {
         return (problem_.n + jit::group_layout::columns - 1) / jit::group_layout::columns;
     }
-    std::int64_t block_bytes() const { return problem_.groups() * layout_.record_bytes(); }
-    std::int64_t row_bytes() const { return problem_.groups() * layout_.source_bytes(); }
+    std::int64_t block_bytes() const { return layout_.block_bytes(records()); }
+    std::int64_t row_bytes() const { return layout_.row_bytes(records()); }
     int unsigned_offset() const; ///< what makes codes of weights unsigned
-    void pack_group(const group_weights &w, dim_t column, dim_t g, std::uint8_t *record) const;
+    /// Of the source as signed codes, in exact sums.
+    std::int32_t exact_zero_point(const source_parameters &p) const;
+    void pack_block(const group_weights &w, dim_t column, std::uint8_t *block) const;
+    void pack_record(const group_weights &w, dim_t column, dim_t r, std::uint8_t *record) const;
+    void sum_scaled_weights(const group_weights &w, dim_t column, std::uint8_t *block) const;
     void prepare_row(const operands &o, dim_t row, std::uint8_t *prepared) const;
     void prepare_group(const std::uint8_t *codes, dim_t count, const source_parameters &p,
                        std::uint8_t *record) const;
@@ -84,8 +95,10 @@ private:
     void multiply_in_cpp(const operands &o, const std::uint8_t *prepared, row_range rows,
                          dim_t column_tile) const;
     float result(const operands &o, const std::uint8_t *row, dim_t column) const;
+    std::int64_t sum_of_group(const std::uint8_t *codes, const std::uint8_t *record, dim_t lane) const;
 
     group_problem problem_;
+    order_of_groups order_;
     instruction_set isa_;
     jit::group_layout layout_;
     dim_t tile_rows_ = 1, tile_columns_ = jit::group_layout::columns;

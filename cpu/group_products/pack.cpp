@@ -8,6 +8,7 @@
 #include "cpu/group_products/bytes.hpp"
 #include "cpu/group_products/group_products.hpp"
 #include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
 
 namespace octet::impl {
 
@@ -38,22 +39,30 @@ std::int32_t sum_of_bytes(std::uint32_t x) {
     return static_cast<std::int32_t>((pairs & 0xffff) + (pairs >> 16));
 }
 
-/// The codes of a group in `lanes` columns, as unsigned ones, and their sums. Columns are inside: their codes may lie
-/// side by side.
+/// Two pairs of codes, 8 apart.
+template <int bits> std::uint32_t load_pairs(const std::uint8_t *codes, dim_t i, dim_t stride) {
+    return load_codes<bits>(codes, i, stride, 2) | load_codes<bits>(codes, i + 8 * stride, stride, 2) << 16;
+}
+
+using column_sums = std::array<std::int32_t, panel_columns>;
+
+/// `count` codes in `columns` columns, as unsigned ones, and their sums; or one of four lanes of pairs in turn. Columns
+/// are inside: their codes may lie side by side.
 template <int bits>
-void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t lanes, std::uint32_t offset,
-                std::uint8_t *record, std::array<std::int32_t, panel_columns> &sums) {
+void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t columns, bool is_lane,
+                std::uint32_t offset, std::uint8_t *record, column_sums &sums) {
     constexpr dim_t quad_bytes = dim_t{panel_columns} * quad;
     const auto *codes = static_cast<const std::uint8_t *>(w.codes);
     for (dim_t k = 0; k < count; k += quad) {
         const dim_t n = std::min<dim_t>(count - k, quad), q = k / quad;
         const std::uint32_t flip = offset * 0x01010101u >> 8 * (quad - n);
         std::uint8_t *to = record + (bits == 8 ? q : q / 2) * quad_bytes;
-        for (dim_t lane = 0; lane < lanes; lane++, to += quad) {
-            const std::uint32_t x =
-                load_codes<bits>(codes, first + lane * w.column_stride + k * w.k_stride, w.k_stride, n) ^
-                flip;
-            sums[static_cast<std::size_t>(lane)] += sum_of_bytes(x);
+        for (dim_t column = 0; column < columns; column++, to += quad) {
+            const dim_t at = first + column * w.column_stride + (is_lane ? 4 * k : k) * w.k_stride;
+            const std::uint32_t x = (is_lane ? load_pairs<bits>(codes, at, w.k_stride)
+                                             : load_codes<bits>(codes, at, w.k_stride, n)) ^
+                                    flip;
+            sums[static_cast<std::size_t>(column)] += sum_of_bytes(x);
             store_bytes(to, bits != 8 && q % 2 == 1 ? load_bytes<std::uint32_t>(to) | x << 4 : x);
         }
     }
@@ -79,6 +88,28 @@ void unpack_to_words(const std::uint8_t *codes, dim_t count, std::uint8_t flip, 
         store_bytes(record + 2 * (words - quad + places[k % quad]), std::int16_t{0});
 }
 
+/// Adds two neighbours of a record in all columns.
+void add_pair(const std::uint8_t *record, dim_t place, bool are_nibbles, column_sums &sums) {
+    constexpr dim_t quad_bytes = dim_t{panel_columns} * quad;
+    const dim_t q = place / quad;
+    const std::uint8_t *codes = record + (are_nibbles ? q / 2 : q) * quad_bytes + place % quad;
+    const int shift = are_nibbles && q % 2 == 1 ? 4 : 0, mask = are_nibbles ? 15 : 255;
+    for (std::int32_t &sum : sums) {
+        sum += (codes[0] >> shift & mask) + (codes[1] >> shift & mask);
+        codes += quad;
+    }
+}
+
+std::int32_t middle_of(data_type source) { return source == data_type::s8 ? 0 : source_offset; }
+
+/// Codes of four lanes one after the other: pairs in turn.
+void split_into_lanes(const std::uint8_t *codes, dim_t count, std::uint8_t *to) {
+    constexpr dim_t lanes = 4;
+    for (dim_t lane = 0; lane < lanes; lane++)
+        for (dim_t k = 2 * lane; k < count; k += 2 * lanes, to += 2)
+            std::memcpy(to, codes + k, 2);
+}
+
 } // namespace
 
 int group_products::unsigned_offset() const {
@@ -91,51 +122,108 @@ std::size_t group_products::weights_bytes() const {
 
 void group_products::pack(const group_weights &w, void *packed) const {
     parallel_for(blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t b = begin; b < end; b++) {
-            std::uint8_t *block = static_cast<std::uint8_t *>(packed) + b * block_bytes();
-            std::fill_n(block, block_bytes(),
-                        std::uint8_t{0}); // padding of groups, and columns beyond the last
-            for (dim_t g = 0; g < problem_.groups(); g++)
-                pack_group(w, b * panel_columns, g, block + g * layout_.record_bytes());
-        }
+        for (std::int64_t b = begin; b < end; b++)
+            pack_block(w, b * panel_columns, static_cast<std::uint8_t *>(packed) + b * block_bytes());
     });
 }
 
-void group_products::pack_group(const group_weights &w, dim_t column, dim_t g, std::uint8_t *record) const {
-    const dim_t lanes = std::min<dim_t>(problem_.n - column, panel_columns), first = g * problem_.group;
-    const dim_t count = std::min(problem_.group, problem_.k - first);
-    std::array<std::int32_t, panel_columns> sums{};
+void group_products::pack_block(const group_weights &w, dim_t column, std::uint8_t *block) const {
+    std::fill_n(block, block_bytes(), std::uint8_t{0}); // padding of groups, and columns beyond the last
+    for (dim_t r = 0; r < records(); r++)
+        pack_record(w, column, r, block + r * layout_.record_bytes());
+    if (layout_.has_scaled_sums)
+        sum_scaled_weights(w, column, block);
+}
+
+void group_products::pack_record(const group_weights &w, dim_t column, dim_t r, std::uint8_t *record) const {
+    const dim_t columns = std::min<dim_t>(problem_.n - column, panel_columns), count = count_of(r);
+    const dim_t lanes = order_.kernel.lanes, g = r / lanes, first = g * problem_.group + 2 * (r % lanes);
+    column_sums sums{};
     const auto pack = w.bits == 8 ? pack_codes<8> : w.bits == 4 ? pack_codes<4> : pack_codes<2>;
-    pack(w, column * w.column_stride + first * w.k_stride, count, lanes,
+    pack(w, column * w.column_stride + first * w.k_stride, count, columns, lanes > 1,
          static_cast<std::uint32_t>(unsigned_offset()), record, sums);
-    for (dim_t lane = 0; lane < lanes; lane++) {
-        const dim_t at = (column + lane) * w.scale_column_stride + g * w.scale_group_stride;
+    for (dim_t c = 0; c < columns; c++) {
+        const dim_t at = (column + c) * w.scale_column_stride + g * w.scale_group_stride;
         const std::int32_t zero_point = (w.zero_points ? w.zero_points[at] : 0) + unsigned_offset();
-        store_bytes(record + layout_.scales() + lane * 4, w.scales[at]);
+        const float scale = order_.scales_are_sixteenths ? w.scales[at] / 16 * 16 : w.scales[at];
+        store_bytes(record + layout_.scales() + c * 4, scale);
         if (layout_.has_sums)
-            store_bytes(record + layout_.sums() + lane * 4,
-                        static_cast<std::int32_t>(sums[static_cast<std::size_t>(lane)] - count * zero_point));
+            store_bytes(record + layout_.sums() + c * 4,
+                        static_cast<std::int32_t>(sums[static_cast<std::size_t>(c)] - count * zero_point));
         if (layout_.has_zero_points)
-            store_bytes(record + layout_.zero_points() + lane * 4, zero_point);
+            store_bytes(record + layout_.zero_points() + c * 4, zero_point);
     }
+}
+
+/// From the records, whose groups are multiples of 32. A record of a lane has a quad of every 16 elements.
+void group_products::sum_scaled_weights(const group_weights &w, dim_t column, std::uint8_t *block) const {
+    const dim_t columns = std::min<dim_t>(problem_.n - column, panel_columns), lanes = order_.kernel.lanes;
+    const dim_t neighbours = order_.neighbours;
+    const auto add_codes = [&](dim_t k, column_sums &sums) { // of the 2 elements of group and place
+        const std::uint8_t *record = block + (k / problem_.group * lanes) * layout_.record_bytes();
+        const dim_t place = k % problem_.group;
+        if (lanes > 1)
+            record += place % 8 / 2 * layout_.record_bytes();
+        add_pair(record, lanes > 1 ? place / 16 * 4 + place % 16 / 8 * 2 : place,
+                 layout_.codes == jit::group_codes::nibbles, sums);
+    };
+    std::array<float, panel_columns> scaled{};
+    for (dim_t k = 0; k < problem_.k;
+         k += order_.takes_both_halves && (k + neighbours) % 32 == 16 ? neighbours + 16 : neighbours) {
+        column_sums sums{};
+        for (dim_t i = k; i < k + neighbours; i += 2) {
+            add_codes(i, sums);
+            if (order_.takes_both_halves)
+                add_codes(i + 16, sums);
+        }
+        const dim_t count = neighbours * (order_.takes_both_halves ? 2 : 1);
+        for (dim_t c = 0; c < columns; c++) {
+            const dim_t at = (column + c) * w.scale_column_stride + k / problem_.group * w.scale_group_stride;
+            const std::int32_t zero_point = (w.zero_points ? w.zero_points[at] : 0) + unsigned_offset();
+            const auto i = static_cast<std::size_t>(c);
+            const float term = static_cast<float>(sums[i] - count * zero_point) * w.scales[at];
+            scaled[i] = order_.adds_weights ? scaled[i] + term : scaled[i] - term;
+        }
+    }
+    std::memcpy(block + records() * layout_.record_bytes(), scaled.data(), sizeof scaled);
 }
 
 void group_products::prepare_row(const operands &o, dim_t row, std::uint8_t *prepared) const {
     const auto *codes = static_cast<const std::uint8_t *>(o.codes) + row * o.codes_stride;
+    const dim_t lanes = order_.kernel.lanes;
+    auto *split = lanes > 1 ? scratch_of<std::uint8_t>(scratch_slot::source_copy, problem_.group) : nullptr;
     for (dim_t g = 0; g < problem_.groups(); g++) {
-        const dim_t first = g * problem_.group, count = std::min(problem_.group, problem_.k - first);
+        const std::uint8_t *group = codes + g * problem_.group;
+        if (lanes > 1) {
+            split_into_lanes(group, problem_.group, split);
+            group = split;
+        }
         const source_parameters &p =
             o.parameters[problem_.source_has_groups ? row * problem_.groups() + g : row];
-        prepare_group(codes + first, count, p, prepared + g * layout_.source_bytes());
+        for (dim_t r = g * lanes; r < (g + 1) * lanes; r++) {
+            prepare_group(group, count_of(r), p, prepared + r * layout_.source_bytes());
+            group += count_of(r);
+        }
     }
+    if (layout_.has_scaled_sums) {
+        const std::int32_t in_f32 = o.parameters[row].zero_point - order_.exact_zero_point;
+        store_bytes(prepared + records() * layout_.source_bytes(),
+                    static_cast<float>(order_.adds_weights ? -in_f32 : in_f32));
+    }
+}
+
+std::int32_t group_products::exact_zero_point(const source_parameters &p) const {
+    const std::int32_t zero_point = layout_.has_scaled_sums           ? order_.exact_zero_point
+                                    : problem_.has_source_zero_points ? p.zero_point
+                                                                      : middle_of(problem_.source);
+    return zero_point - middle_of(problem_.source);
 }
 
 void group_products::prepare_group(const std::uint8_t *codes, dim_t count, const source_parameters &p,
                                    std::uint8_t *record) const {
     const bool is_signed = problem_.source == data_type::s8;
     const auto flip = static_cast<std::uint8_t>(is_signed ? 0 : source_offset);
-    const std::int32_t zero_point =
-        problem_.has_source_zero_points ? p.zero_point - (is_signed ? 0 : source_offset) : 0;
+    const std::int32_t zero_point = exact_zero_point(p);
     std::int32_t sum = 0;
     for (dim_t k = 0; k < count; k++)
         sum += static_cast<std::int8_t>(codes[k] ^ flip);

@@ -18,7 +18,8 @@ using Xbyak::Reg64;
 namespace {
 
 constexpr int quads_of_step = 8; ///< so many products of nibbles and bytes, 2 * 15 * 128 each, fit a word
-constexpr std::uint32_t low_nibbles = 0x0f0f0f0f, low_bytes = 0x00ff00ff, word_ones = 0x00010001;
+constexpr std::uint32_t low_nibbles = 0x0f0f0f0f, low_bytes = 0x00ff00ff, word_ones = 0x00010001,
+                        sign_bits = 0x80000000;
 
 class group_dot_kernel : public generated<const group_dot_args> {
 public:
@@ -27,7 +28,8 @@ public:
 private:
     void generate();
     void begin();
-    void group();
+    void start_results();
+    void group(int lane);
     void start_sums();
     void reduce();
     void step(int quads);
@@ -38,9 +40,9 @@ private:
     void multiply_bytes(const std::vector<vec> &w, int q);
     void multiply_into_words(const std::vector<vec> &w, int q);
     void add_words();
-    void finish_group();
+    void finish_group(int lane);
     void add_product_of(std::int32_t group_row::*of_row, std::int64_t of_columns);
-    void combine(int r, int v, const vec &scales);
+    void combine(const vec &a, const vec &scales, const Address &row, const Address &into);
     void results();
     void result(int r, int v, const vec &bias);
     void move_to(const Address &to, const vec &from) { vmovups(to, from); }
@@ -52,30 +54,28 @@ private:
     /// Sums of 16-bit words are moved to 32 bits after each step.
     bool sums_words() const { return layout_.codes == group_codes::nibbles && !has_dot4(); }
     bool has_integers() const { return sums_words() && layout_.quads() > quads_of_step; }
-    bool adds_products() const {
-        return spec_.combination == group_combination::blocks ||
-               spec_.combination == group_combination::blocks_in_turn;
-    }
+    bool adds_bias() const { return (spec_.has_bias && !order_.begins_with_bias) || order_.adds_absent_bias; }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
-    std::int64_t row_bytes() const { return spec_.groups * layout_.source_bytes(); }
+    std::int64_t row_bytes() const { return layout_.row_bytes(spec_.groups); }
     /// From the cursors.
     Address source(int r, std::int64_t offset) {
         return ptr[reg_src + static_cast<int>(r * row_bytes() + offset)];
     }
     Address weights(int v, std::int64_t offset) {
         const int vectors_of_block = group_layout::columns / lanes();
-        const std::int64_t block_bytes = spec_.groups * layout_.record_bytes();
+        const std::int64_t block_bytes = layout_.block_bytes(spec_.groups);
         return ptr[reg_weights + static_cast<int>(v / vectors_of_block * block_bytes + offset +
                                                   v % vectors_of_block * vector_bytes())];
     }
     Address slot(int r, int v, int set) {
         return ptr[rsp + ((set * spec_.rows + r) * spec_.vectors + v) * vector_bytes()];
     }
-    Address sum(int r, int v) { return slot(r, v, 0); }
-    Address integer(int r, int v) { return slot(r, v, 1); }
+    Address sum(int r, int v, int lane) { return slot(r, v, lane); }
+    Address integer(int r, int v) { return slot(r, v, order_.lanes); }
 
     const group_dot_spec spec_;
     const group_layout &layout_ = spec_.layout;
+    const group_order &order_ = spec_.order;
     std::vector<vec> acc_;
 
     const Reg64 reg_src = rsi, reg_weights = rdx, reg_groups = rcx, reg_steps = rax, reg_bias = r8,
@@ -103,17 +103,20 @@ group_dot_kernel::group_dot_kernel(const group_dot_spec &spec) : generated(spec.
         return name("group_dot", codes[static_cast<int>(layout_.codes)], text(spec.rows, "x", spec.vectors),
                     text("g", spec.groups), text("q", layout_.quads()),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", layout_.has_sums ? "sums" : "",
-                    layout_.has_zero_points ? "zero_points" : "");
+                    layout_.has_zero_points ? "zero_points" : "",
+                    layout_.has_scaled_sums ? "scaled_sums" : "",
+                    order_.lanes > 1 ? text("lanes", order_.lanes) : "");
     });
 }
 
 void group_dot_kernel::generate() {
     begin();
     Xbyak::Label next;
-    mov(reg_groups, spec_.groups);
+    mov(reg_groups, spec_.groups / order_.lanes);
     align(64);
     L(next);
-    group();
+    for (int lane = 0; lane < order_.lanes; lane++)
+        group(lane);
     dec(reg_groups);
     jnz(next, T_NEAR);
     for (const vec &a : acc_)
@@ -126,7 +129,7 @@ void group_dot_kernel::generate() {
 void group_dot_kernel::begin() {
     preamble();
     mov(reg_frame, rsp);
-    sub(rsp, (has_integers() ? 2 : 1) * spec_.rows * spec_.vectors * vector_bytes());
+    sub(rsp, (order_.lanes + has_integers()) * spec_.rows * spec_.vectors * vector_bytes());
     and_(rsp, -64);
     mov(reg_src, arg(&group_dot_args::src));
     mov(reg_weights, arg(&group_dot_args::weights));
@@ -137,21 +140,39 @@ void group_dot_kernel::begin() {
         set_tail(spec_.tail);
     for (int i = 0; i < spec_.rows * spec_.vectors; i++)
         acc_.push_back(take_vec());
-    for (int v = 0; v < spec_.vectors; v++) {
-        // Of a row, the bias is the addend of its only multiply-add.
-        if (spec_.combination == group_combination::row && spec_.has_bias)
-            load_dwords(acc_[0], reg_bias, v * vector_bytes(), valid(v));
-        else
-            zero(acc_[0]);
-        for (int r = 0; r < spec_.rows; r++)
-            move_to(sum(r, v), acc_[0]);
-    }
+    start_results();
 }
 
-void group_dot_kernel::group() {
+/// A product without a bias is added to -0, so that its zero keeps its sign.
+void group_dot_kernel::start_results() {
+    const bool has_zero_points = order_.zero_point == zero_point_term::first;
+    const std::int64_t behind_groups = spec_.groups * layout_.source_bytes();
+    const vec &start = acc_[0];
+    for (int v = 0; v < spec_.vectors; v++)
+        for (int lane = 0; lane < order_.lanes; lane++) {
+            if (order_.begins_with_bias && spec_.has_bias)
+                load_dwords(start, reg_bias, v * vector_bytes(), valid(v));
+            else if (order_.begins_with_bias)
+                move(start, constant(sign_bits));
+            else if (!has_zero_points)
+                zero(start);
+            for (int r = 0; r < spec_.rows; r++) {
+                if (has_zero_points) {
+                    const temp weights_sum(*this);
+                    vbroadcastss(start, source(r, behind_groups));
+                    lane == 0 ? move(weights_sum, weights(v, spec_.groups * layout_.record_bytes()))
+                              : zero(weights_sum);
+                    vmulps(start, start, weights_sum);
+                }
+                move_to(sum(r, v, lane), start);
+            }
+        }
+}
+
+void group_dot_kernel::group(int lane) {
     start_sums();
     reduce();
-    finish_group();
+    finish_group(lane);
     add(reg_src, static_cast<int>(sizeof(group_row)));
     add(reg_weights, static_cast<int>(layout_.record_bytes() - layout_.scales()));
 }
@@ -306,7 +327,7 @@ void group_dot_kernel::add_words() {
         }
 }
 
-void group_dot_kernel::finish_group() {
+void group_dot_kernel::finish_group(int lane) {
     if (sums_words() && !has_integers() && spec_.has_initial) {
         const temp initial(*this);
         for (int r = 0; r < spec_.rows; r++) {
@@ -323,7 +344,7 @@ void group_dot_kernel::finish_group() {
     for (int v = 0; v < spec_.vectors; v++) {
         move(scales, weights(v, 0));
         for (int r = 0; r < spec_.rows; r++)
-            combine(r, v, scales);
+            combine(acc(r, v), scales, source(r, offset_of(&group_row::scale)), sum(r, v, lane));
     }
 }
 
@@ -338,34 +359,34 @@ void group_dot_kernel::add_product_of(std::int32_t group_row::*of_row, std::int6
         }
 }
 
-void group_dot_kernel::combine(int r, int v, const vec &scales) {
-    const vec &a = acc(r, v);
+/// Adds a scaled sum to a result; `row` is the row's scale.
+void group_dot_kernel::combine(const vec &a, const vec &scales, const Address &row, const Address &into) {
     vcvtdq2ps(a, a);
-    if (spec_.combination == group_combination::weight_groups) {
-        vfmadd213ps(a, scales, sum(r, v));
-    } else if (adds_products()) {
-        const temp scale(*this);
-        vbroadcastss(scale, source(r, offset_of(&group_row::scale)));
-        const bool is_in_turn = spec_.combination == group_combination::blocks_in_turn;
-        is_in_turn ? vmulps(a, a, scales) : vmulps(scale, scale, scales);
-        vmulps(a, a, scale);
-        vaddps(a, a, sum(r, v));
+    const bool has_rows = order_.scale != group_scale::of_weights;
+    const temp of_row(*this);
+    if (has_rows)
+        vbroadcastss(of_row, row);
+    if (order_.scale == group_scale::product)
+        vmulps(of_row, of_row, scales);
+    if (order_.scale == group_scale::in_turn)
+        vmulps(a, a, scales);
+    const vec &factor = has_rows ? of_row.get() : scales;
+    if (order_.is_fused) {
+        vfmadd213ps(a, factor, into);
     } else {
-        const temp product(*this);
-        vbroadcastss(product, source(r, offset_of(&group_row::scale)));
-        vmulps(product, product, scales);
-        // A row without a bias is a product, whose zero may be negative.
-        spec_.combination == group_combination::row && !spec_.has_bias ? vmulps(a, a, product)
-                                                                       : vfmadd213ps(a, product, sum(r, v));
+        vmulps(a, a, factor);
+        vaddps(a, a, into);
     }
-    move_to(sum(r, v), a);
+    move_to(into, a);
 }
 
 void group_dot_kernel::results() {
     const std::vector<vec> bias = take_weights();
-    if (spec_.has_bias)
-        for (int v = 0; v < spec_.vectors; v++)
-            load_dwords(bias[static_cast<std::size_t>(v)], reg_bias, v * vector_bytes(), valid(v));
+    if (adds_bias())
+        for (int v = 0; v < spec_.vectors; v++) {
+            const vec &b = bias[static_cast<std::size_t>(v)];
+            spec_.has_bias ? load_dwords(b, reg_bias, v * vector_bytes(), valid(v)) : zero(b);
+        }
     for (int r = 0; r < spec_.rows; r++) {
         for (int v = 0; v < spec_.vectors; v++)
             result(r, v, bias[static_cast<std::size_t>(v)]);
@@ -374,17 +395,28 @@ void group_dot_kernel::results() {
     give_weights(bias);
 }
 
+/// The cursors stand behind the last group.
 void group_dot_kernel::result(int r, int v, const vec &bias) {
-    const temp y(*this);
-    move(y, sum(r, v));
-    if ((spec_.combination == group_combination::both_groups || adds_products()) && spec_.has_bias)
-        vaddps(y, y, bias);
-    if (spec_.combination == group_combination::weight_groups) {
-        const temp scale(*this);
-        constexpr int behind_row = sizeof(group_row); // the cursor, of the last group
-        vbroadcastss(scale, source(r, offset_of(&group_row::scale) - behind_row));
-        spec_.has_bias ? vfmadd213ps(y, scale, bias) : vmulps(y, y, scale);
+    const temp y(*this), other(*this);
+    move(y, sum(r, v, 0));
+    if (order_.lanes == 4) {
+        vaddps(y, y, sum(r, v, 1));
+        move(other, sum(r, v, 2));
+        vaddps(other, other, sum(r, v, 3));
+        vaddps(y, y, other);
     }
+    if (order_.zero_point == zero_point_term::last) {
+        vbroadcastss(other, source(r, 0));
+        vfmadd231ps(y, other, weights(v, 0));
+    }
+    if (order_.row != row_scale::none) {
+        constexpr int behind_row = sizeof(group_row);
+        vbroadcastss(other, source(r, offset_of(&group_row::scale) - behind_row));
+        const bool is_fused = order_.row == row_scale::fused && adds_bias();
+        is_fused ? vfmadd213ps(y, other, bias) : vmulps(y, y, other);
+    }
+    if (order_.row != row_scale::fused && adds_bias())
+        vaddps(y, y, bias);
     store_dwords(reg_dst, v * vector_bytes(), y, valid(v));
 }
 

@@ -1,8 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The kernel of products whose reduction has groups with scales of their own: sums of codes are exact integers within
-// a group; per group they are scaled and added to the result, in ascending order, mostly by one fused multiply-add
-// (`dynamic_group`, `dynamic_row`, `ggml_q8_0` and `ggml_q4_0` of common/combination.hpp).
+// a group; per group they are scaled and added to the result, in ascending order, mostly by one fused multiply-add.
+// `group_order` says how; cpu/group_products/orders.cpp has the orders of common/combination.hpp as its values.
 //
 //   acc(r, c, g) = Σ x q  -  z Σ x  -  z_x Σ (q - z)       q: unsigned codes of weights, z: their zero point
 //
@@ -19,7 +19,11 @@
 //   zero points   [16] s32, if there are any
 //
 // A row of the source is a record for each group, too: codes, then `group_row`. Groups are padded with zeros to whole
-// pairs of quads, the last one to the length of the others.
+// pairs of quads, the last one to the length of the others. Some orders take zero points of the source as a product in
+// f32: behind the records, a block has [16] f32, Σ s (q - z) over all groups, and a row a f32, its zero point.
+//
+// An order may have several results, lanes, which take turns with the groups; each lane of a group of weights is a group
+// here.
 
 #include <cstdint>
 
@@ -53,6 +57,7 @@ struct group_layout {
     group_codes codes;
     std::int64_t elements; ///< a multiple of 8
     bool has_sums = false, has_zero_points = false;
+    bool has_scaled_sums = false; ///< behind all records
 
     static constexpr int columns = 16, vector_bytes = 4 * columns; ///< of a block
     static constexpr std::int64_t padded(std::int64_t group) { return (group + 7) / 8 * 8; }
@@ -72,28 +77,51 @@ struct group_layout {
     constexpr std::int64_t source_bytes() const {
         return source_row() + static_cast<std::int64_t>(sizeof(group_row));
     }
+    constexpr std::int64_t block_bytes(std::int64_t groups) const {
+        return groups * record_bytes() + (has_scaled_sums ? vector_bytes : 0);
+    }
+    constexpr std::int64_t row_bytes(std::int64_t groups) const {
+        return groups * source_bytes() + (has_scaled_sums ? static_cast<std::int64_t>(sizeof(float)) : 0);
+    }
 };
 
-/// How sums of groups and their scales become a result (common/combination.hpp).
-enum class group_combination {
-    row,           ///< `dynamic_row`: one group, scales are multiplied first
-    weight_groups, ///< `dynamic_group`: the source has one scale, multiplied at the end
-    both_groups,   ///< `dynamic_group`: both have scales of groups
-    blocks,        ///< `ggml_q8_0`: both have, and a sum follows the product
-    blocks_in_turn ///< `ggml_q4_0`: the same, first the scale of the weights
+/// What multiplies the sum of a group.
+enum class group_scale {
+    of_weights, ///< the scale of the column
+    product,    ///< the product of it and the row's
+    in_turn     ///< first that of the column, then that of the row
+};
+/// Where the row's zero point times the column's `Σ s (q - z)` is added.
+enum class zero_point_term { none, first, last };
+/// How the row's scale multiplies the result.
+enum class row_scale {
+    none,
+    product, ///< before the bias is added
+    fused    ///< and adds the bias
+};
+
+/// How sums of groups and their scales become a result.
+struct group_order {
+    group_scale scale = group_scale::of_weights;
+    bool is_fused = true; ///< a multiply-add into the result; else two operations
+    row_scale row = row_scale::fused;
+    zero_point_term zero_point = zero_point_term::none;
+    bool begins_with_bias = false;
+    bool adds_absent_bias = false; ///< as +0
+    int lanes = 1;                 ///< 1, or 4, added in pairs
 };
 
 /// Everything that decides the code.
 struct group_dot_spec {
     instruction_set isa;
     group_layout layout;
-    group_combination combination = group_combination::weight_groups;
+    group_order order;
     bool has_initial = false; ///< `group_row::initial` is not always 0
     bool has_bias = false;
     int rows = 1;
-    int vectors = 1; ///< of columns; all but the last are full
-    int tail = 1;    ///< valid lanes of the last vector
-    std::int64_t groups = 1;
+    int vectors = 1;         ///< of columns; all but the last are full
+    int tail = 1;            ///< valid lanes of the last vector
+    std::int64_t groups = 1; ///< a multiple of the order's lanes
 };
 
 /// A tile of rows and columns, over all groups.

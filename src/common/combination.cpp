@@ -25,11 +25,14 @@ struct pair_of_vectors {
     float bias_or_zero() const { return bias ? *bias : 0.f; }
 
     /// Sum of (x - zero_point) * w.
-    float sum(dim_t begin, dim_t end, std::int32_t zero_point) const {
+    std::int64_t exact_sum(dim_t begin, dim_t end, std::int32_t zero_point) const {
         std::int64_t sum = 0;
         for (dim_t i = begin; i < end; i++)
             sum += std::int64_t{x.codes[i] - zero_point} * w.codes[i];
-        return static_cast<float>(sum);
+        return sum;
+    }
+    float sum(dim_t begin, dim_t end, std::int32_t zero_point) const {
+        return static_cast<float>(exact_sum(begin, end, zero_point));
     }
     float sum_of_group(dim_t g) const { return sum(g * group, end_of(g), parameters(g).zero_point); }
     float sum_of_all() const { return sum(0, k, parameters(0).zero_point); }
@@ -90,10 +93,10 @@ float xnnpack_groups_avx2(operands p) {
     for (int lane = 0; lane < 4; lane++) {
         a[lane] = (lane == 0 ? sum_of_scaled_weights(p, steps_of_vectors) : 0.f) * zero_point;
         for (dim_t g = 0; g < p.groups(); g++) {
-            float sum = 0.f; // exact: below 2^24
+            std::int64_t sum = 0;
             for (dim_t k = g * p.group + 2 * lane; k < p.end_of(g); k += 8)
-                sum += p.sum(k, std::min(k + 2, p.end_of(g)), 0);
-            a[lane] = std::fma(16 * sum, sixteenth_of_scale(p, g), a[lane]);
+                sum += p.exact_sum(k, std::min(k + 2, p.end_of(g)), 0);
+            a[lane] = std::fma(16 * static_cast<float>(sum), sixteenth_of_scale(p, g), a[lane]);
         }
     }
     return std::fma((a[0] + a[1]) + (a[2] + a[3]), p.parameters(0).scale, p.bias_or_zero());

@@ -217,6 +217,38 @@ TEST_P(GroupDot, ProductsAreAddedInBlocks) {
             }
 }
 
+/// Orders of XNNPACK and KleidiAI, whose zero points of the source are a term in f32.
+TEST_P(GroupDot, ZeroPointsAreATermInFloats) {
+    for (const instruction_set isa : all_usable())
+        for (const combination order : {combination::xnnpack_groups, combination::xnnpack_groups_avx2,
+                                        combination::xnnpack_groups_sse, combination::xnnpack_groups_scalar,
+                                        combination::kleidiai_groups, combination::kleidiai_groups_of_4})
+            for (unsigned options = 0; options < options_count; options++) {
+                group_problem p = with_options({options % 8 + 1, 35, 192, 64, GetParam()}, options);
+                p.source_has_groups = false;
+                if (order == combination::xnnpack_groups)
+                    p.source = data_type::s8;
+                if (options & 16)
+                    p.group = 32;
+                p.order = order;
+                ASSERT_TRUE(drawn_products(p, options).agrees(isa)) << octet::to_string(order);
+            }
+}
+
+TEST_P(GroupDot, LongGroupsOfFloatTermsAreExact) {
+    for (const instruction_set isa : all_usable())
+        for (const combination order :
+             {combination::xnnpack_groups, combination::xnnpack_groups_avx2, combination::kleidiai_groups})
+            for (const unsigned options : {8u, 9u, 11u, 42u}) {
+                group_problem p = with_options({2, 17, 4096, 4096, GetParam()}, options);
+                p.order = order;
+                drawn_products products(p, options);
+                ASSERT_TRUE(products.agrees(isa)) << octet::to_string(order);
+                products.fill(0x80, 0xff);
+                ASSERT_TRUE(products.agrees(isa)) << octet::to_string(order);
+            }
+}
+
 TEST_P(GroupDot, ManyRowsAndColumnsAreTheSameRows) {
     for (const instruction_set isa : all_usable())
         for (const dim_t m : {70, 131})

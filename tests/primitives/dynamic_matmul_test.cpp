@@ -327,9 +327,13 @@ constexpr foreign_contract foreign[] = {
      true},
     {source_quantizer::xnnpack, asymmetric, data_type::s8, source_span::row, combination::xnnpack_groups_sse,
      true},
+    {source_quantizer::xnnpack, asymmetric, data_type::s8, source_span::row,
+     combination::xnnpack_groups_scalar, true},
     {source_quantizer::kleidiai, asymmetric, data_type::s8, source_span::row, combination::kleidiai, false},
     {source_quantizer::kleidiai, asymmetric, data_type::s8, source_span::row, combination::kleidiai_groups,
      true},
+    {source_quantizer::kleidiai, asymmetric, data_type::s8, source_span::row,
+     combination::kleidiai_groups_of_4, true},
     {source_quantizer::litert, symmetric, data_type::s8, source_span::row, combination::litert, false},
     {source_quantizer::litert, asymmetric, data_type::s8, source_span::row, combination::litert, false},
     {source_quantizer::onnxruntime, asymmetric, data_type::u8, source_span::tensor, combination::onnxruntime,
@@ -340,7 +344,7 @@ constexpr foreign_contract foreign[] = {
 TEST(DynamicMatmul, OrdersOfLibrariesEqualTheirDefinitions) {
     inputs in(453);
     const every_level machine;
-    for (int i = 0; i < 110 && !testing::Test::HasFailure(); i++) {
+    for (int i = 0; i < 130 && !testing::Test::HasFailure(); i++) {
         const foreign_contract &c = foreign[i % std::size(foreign)];
         product p{in.between(1, 6), in.between(1, 40), 64 * in.between(1, 3), 0};
         p.group = c.has_groups ? 32 : p.k;
@@ -354,6 +358,23 @@ TEST(DynamicMatmul, OrdersOfLibrariesEqualTheirDefinitions) {
         for (const cpu_isa level : machine.levels) {
             set_max_cpu_isa(level);
             EXPECT_TRUE(same(p, run(p, format_tag::any), y)) << i << ": " << text_of(p, format_tag::any);
+        }
+    }
+}
+
+TEST(DynamicMatmul, GroupsOfLibrariesRunOnGeneratedCode) {
+    const every_level machine;
+    for (const foreign_contract &c : foreign) {
+        product p{4, 24, 64, 64};
+        p.group = c.has_groups ? 32 : p.k;
+        p.order = c.order;
+        p.source = {c.by, c.mode, c.code, c.span};
+        for (const cpu_isa level : machine.levels) {
+            set_max_cpu_isa(level);
+            const std::string name = p.describe(format_tag::any).impl_info_str();
+            const std::string expected = c.has_groups ? "jit:groups/" : "jit:dot+columns/";
+            EXPECT_EQ(name.substr(0, expected.size()) == expected, level != cpu_isa::ref)
+                << octet::to_string(c.order) << " runs on " << name;
         }
     }
 }
