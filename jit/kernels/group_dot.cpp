@@ -1,5 +1,5 @@
-// Products of a group in registers; what groups add up to lies on the stack, in the first-level cache: a load and a
-// store per vector and group, for twice as many accumulators.
+// Products of a group in registers. What groups add up to lies on the stack, in the first-level cache: a load and a
+// store per vector and group, for twice as many accumulators; few rows have it in registers, too.
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/group_dot.hpp"
 
@@ -13,11 +13,13 @@
 namespace octet::impl::jit {
 
 using Xbyak::Address;
+using Xbyak::Operand;
 using Xbyak::Reg64;
 
 namespace {
 
 constexpr int quads_of_step = 8; ///< so many products of nibbles and bytes, 2 * 15 * 128 each, fit a word
+constexpr std::int64_t bytes_ahead = 2560;
 constexpr std::uint32_t low_nibbles = 0x0f0f0f0f, low_bytes = 0x00ff00ff, word_ones = 0x00010001,
                         sign_bits = 0x80000000;
 
@@ -33,6 +35,9 @@ private:
     void start_sums();
     void reduce();
     void step(int quads);
+    void both_halves(int i);
+    void fetch_ahead(int v, std::int64_t offset);
+    void multiply_half(const vec &w, const std::vector<vec> &x, int v, bool is_first);
     void quad_of_bytes(int q);
     void quad_of_words(int q);
     void quad_of_nibbles(int q);
@@ -42,10 +47,13 @@ private:
     void add_words();
     void finish_group(int lane);
     void add_product_of(std::int32_t group_row::*of_row, std::int64_t of_columns);
-    void combine(const vec &a, const vec &scales, const Address &row, const Address &into);
+    void combine(const vec &a, const vec &scales, const Address &row, const Operand &into);
     void results();
     void result(int r, int v, const vec &bias);
-    void move_to(const Address &to, const vec &from) { vmovups(to, from); }
+    void move_to(const Operand &to, const vec &from) {
+        to.isMEM() ? vmovups(static_cast<const Address &>(to), from)
+                   : move(static_cast<const vec &>(to), from);
+    }
 
     const vec &acc(int r, int v) const { return acc_[static_cast<std::size_t>(r * spec_.vectors + v)]; }
     /// Vectors of weights for one scope.
@@ -53,6 +61,17 @@ private:
     void give_weights(const std::vector<vec> &w);
     /// Sums of 16-bit words are moved to 32 bits after each step.
     bool sums_words() const { return layout_.codes == group_codes::nibbles && !has_dot4(); }
+    /// Vectors of weights hold two operands each, which are multiplied with codes of rows in registers.
+    bool splits_vectors() const {
+        return layout_.codes != group_codes::bytes &&
+               spec_.rows * spec_.vectors + registers_of_halves() <= vector_count();
+    }
+    int registers_of_halves() const { return 2 * spec_.rows + 3; }
+    bool keeps_results() const {
+        return order_.lanes == 1 &&
+               2 * spec_.rows * spec_.vectors + std::max(registers_of_halves(), spec_.vectors + 2) <=
+                   vector_count();
+    }
     bool has_integers() const { return sums_words() && layout_.quads() > quads_of_step; }
     bool adds_bias() const { return (spec_.has_bias && !order_.begins_with_bias) || order_.adds_absent_bias; }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
@@ -70,13 +89,20 @@ private:
     Address slot(int r, int v, int set) {
         return ptr[rsp + ((set * spec_.rows + r) * spec_.vectors + v) * vector_bytes()];
     }
-    Address sum(int r, int v, int lane) { return slot(r, v, lane); }
+    /// What groups add up to.
+    const Operand &sum(int r, int v, int lane) {
+        if (keeps_results())
+            return results_[static_cast<std::size_t>(r * spec_.vectors + v)];
+        in_memory_ = slot(r, v, lane);
+        return in_memory_;
+    }
     Address integer(int r, int v) { return slot(r, v, order_.lanes); }
 
     const group_dot_spec spec_;
     const group_layout &layout_ = spec_.layout;
     const group_order &order_ = spec_.order;
-    std::vector<vec> acc_;
+    std::vector<vec> acc_, results_;
+    Address in_memory_{0};
 
     const Reg64 reg_src = rsi, reg_weights = rdx, reg_groups = rcx, reg_steps = rax, reg_bias = r8,
                 reg_dst = r9;
@@ -98,6 +124,8 @@ group_tile largest_group_tile(instruction_set isa, std::int64_t rows) {
 
 group_dot_kernel::group_dot_kernel(const group_dot_spec &spec) : generated(spec.isa), spec_(spec) {
     generate();
+    start_again(); // masks are read most, by kernels of few rows
+    generate();
     finish([&] {
         constexpr const char *codes[] = {"bytes", "words", "nibbles"};
         return name("group_dot", codes[static_cast<int>(layout_.codes)], text(spec.rows, "x", spec.vectors),
@@ -110,6 +138,8 @@ group_dot_kernel::group_dot_kernel(const group_dot_spec &spec) : generated(spec.
 }
 
 void group_dot_kernel::generate() {
+    acc_.clear();
+    results_.clear();
     begin();
     Xbyak::Label next;
     mov(reg_groups, spec_.groups / order_.lanes);
@@ -122,6 +152,8 @@ void group_dot_kernel::generate() {
     for (const vec &a : acc_)
         give_vec(a);
     results();
+    for (const vec &a : results_)
+        give_vec(a);
     mov(rsp, reg_frame);
     postamble();
 }
@@ -138,8 +170,12 @@ void group_dot_kernel::begin() {
     mov(reg_dst_stride, arg(&group_dot_args::dst_stride));
     if (valid(spec_.vectors - 1) != lanes())
         set_tail(spec_.tail);
-    for (int i = 0; i < spec_.rows * spec_.vectors; i++)
+    hold_reads();
+    for (int i = 0; i < spec_.rows * spec_.vectors; i++) {
         acc_.push_back(take_vec());
+        if (keeps_results())
+            results_.push_back(take_vec());
+    }
     start_results();
 }
 
@@ -216,7 +252,10 @@ void group_dot_kernel::reduce() {
 }
 
 void group_dot_kernel::step(int quads) {
-    for (int q = 0; q < quads; q++) {
+    const auto vectors = static_cast<int>(quads * layout_.quad_bytes() / group_layout::vector_bytes);
+    for (int i = 0; i < vectors && splits_vectors(); i++)
+        both_halves(i);
+    for (int q = 0; q < quads && !splits_vectors(); q++) {
         switch (layout_.codes) {
         case group_codes::bytes:
             quad_of_bytes(q);
@@ -244,6 +283,59 @@ std::vector<vec> group_dot_kernel::take_weights() {
 void group_dot_kernel::give_weights(const std::vector<vec> &w) {
     for (auto v = w.rbegin(); v != w.rend(); ++v)
         give_vec(*v);
+}
+
+/// Quads in the lower and the upper halves of bytes, or the even and the odd bytes of a quad.
+void group_dot_kernel::both_halves(int i) {
+    std::vector<vec> low, high;
+    for (int r = 0; r < spec_.rows; r++)
+        for (std::vector<vec> *x : {&low, &high}) {
+            x->push_back(take_vec());
+            vpbroadcastd(x->back(), source(r, 8 * i + (x == &low ? 0 : 4)));
+        }
+    const bool are_nibbles = layout_.codes == group_codes::nibbles;
+    const std::uint32_t lower = are_nibbles ? low_nibbles : low_bytes;
+    for (int v = 0; v < spec_.vectors; v++) {
+        const temp both(*this), w(*this);
+        fetch_ahead(v, i * group_layout::vector_bytes);
+        move(both, weights(v, i * group_layout::vector_bytes));
+        vpand_(w, both, constant(lower));
+        multiply_half(w, low, v, i == 0);
+        vpsrlw(w, both, are_nibbles ? 4 : 8);
+        if (are_nibbles)
+            vpand_(w, w, constant(lower));
+        multiply_half(w, high, v, false);
+    }
+    for (int r = 0; r < spec_.rows; r++) {
+        give_vec(low[static_cast<std::size_t>(r)]);
+        give_vec(high[static_cast<std::size_t>(r)]);
+    }
+}
+
+/// Weights that few rows read come from memory, whose prefetchers follow two blocks too late: the first-level cache
+/// gets the line behind some records, or behind the last one.
+void group_dot_kernel::fetch_ahead(int v, std::int64_t offset) {
+    if (v % (group_layout::columns / lanes()) == 0)
+        prefetcht0(weights(v, offset + bytes_ahead));
+}
+
+void group_dot_kernel::multiply_half(const vec &w, const std::vector<vec> &x, int v, bool is_first) {
+    for (int r = 0; r < spec_.rows; r++) {
+        const vec &a = acc(r, v), &codes = x[static_cast<std::size_t>(r)];
+        if (layout_.codes == group_codes::nibbles && has_dot4()) {
+            dot4(a, w, codes);
+        } else if (layout_.codes == group_codes::nibbles && is_first) {
+            vpmaddubsw(a, w, codes);
+        } else if (layout_.codes == group_codes::nibbles) {
+            const temp product(*this);
+            vpmaddubsw(product, w, codes);
+            vpaddw(a, a, product);
+        } else {
+            const temp product(*this);
+            vpmaddwd(product, w, codes);
+            vpaddd(a, a, product);
+        }
+    }
 }
 
 void group_dot_kernel::quad_of_bytes(int q) {
@@ -343,6 +435,8 @@ void group_dot_kernel::finish_group(int lane) {
     const temp scales(*this);
     for (int v = 0; v < spec_.vectors; v++) {
         move(scales, weights(v, 0));
+        if (splits_vectors())
+            fetch_ahead(v, 0);
         for (int r = 0; r < spec_.rows; r++)
             combine(acc(r, v), scales, source(r, offset_of(&group_row::scale)), sum(r, v, lane));
     }
@@ -360,7 +454,7 @@ void group_dot_kernel::add_product_of(std::int32_t group_row::*of_row, std::int6
 }
 
 /// Adds a scaled sum to a result; `row` is the row's scale.
-void group_dot_kernel::combine(const vec &a, const vec &scales, const Address &row, const Address &into) {
+void group_dot_kernel::combine(const vec &a, const vec &scales, const Address &row, const Operand &into) {
     vcvtdq2ps(a, a);
     const bool has_rows = order_.scale != group_scale::of_weights;
     const temp of_row(*this);
@@ -371,13 +465,16 @@ void group_dot_kernel::combine(const vec &a, const vec &scales, const Address &r
     if (order_.scale == group_scale::in_turn)
         vmulps(a, a, scales);
     const vec &factor = has_rows ? of_row.get() : scales;
-    if (order_.is_fused) {
+    if (order_.is_fused && into.isMEM()) {
         vfmadd213ps(a, factor, into);
+    } else if (order_.is_fused) {
+        vfmadd231ps(static_cast<const vec &>(into), a, factor);
     } else {
         vmulps(a, a, factor);
         vaddps(a, a, into);
     }
-    move_to(into, a);
+    if (into.isMEM() || !order_.is_fused)
+        move_to(into, a);
 }
 
 void group_dot_kernel::results() {

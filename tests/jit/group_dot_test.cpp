@@ -249,6 +249,19 @@ TEST_P(GroupDot, LongGroupsOfFloatTermsAreExact) {
             }
 }
 
+/// Also levels that this machine lacks: registers suffice.
+TEST_P(GroupDot, EveryLevelHasCode) {
+    for (const instruction_set isa : all_instruction_sets())
+        for (const combination order : {combination::dynamic_group, combination::ggml_q4_0,
+                                        combination::xnnpack_groups_avx2, combination::kleidiai_groups})
+            for (dim_t m = 1; m <= 16; m++) {
+                group_problem p = with_options({m, 69, 192, 32, GetParam()}, 42);
+                p.source_has_groups = order == combination::ggml_q4_0;
+                p.order = order;
+                EXPECT_GT(group_products(p, isa).weights_bytes(), 0u);
+            }
+}
+
 TEST_P(GroupDot, ManyRowsAndColumnsAreTheSameRows) {
     for (const instruction_set isa : all_usable())
         for (const dim_t m : {70, 131})
