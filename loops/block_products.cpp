@@ -101,40 +101,63 @@ struct block_products::rounded_rows {
     float *scales, *negative_sums;
 };
 
-block_products::block_products(const block_shape &s, block_sums sums)
+block_products::block_products(const block_shape &s, block_sums sums, const block_weights &w)
     : shape_(s), sums_(sums),
       order_(sums == block_sums::one_by_one ? block_order::one_by_one(s.block, s.blocks())
                                             : block_order(s.bits, s.block, s.blocks())),
-      code_(blocks::code_in_use()), panel_(code_->width) {}
-
-void block_products::pack(const block_weights &w) {
-    const dim_t blocks = shape_.blocks();
-    const bool are_alike = order_.all_blocks == blocks && has_one_block_in_each_column(w, shape_);
+      code_(blocks::code_in_use()), panel_(code_->width) {
+    const bool are_alike = order_.all_blocks == s.blocks() && has_one_block_in_each_column(w, s);
     next_block_ = are_alike ? 0 : panel_;
     panel_scales_ = are_alike ? panel_ : order_.all_blocks * panel_;
-    scales_.assign(static_cast<std::size_t>(panels() * panel_scales_), 0.f);
-    zeros_.assign(scales_.size(), 0);
-    for (dim_t n = 0; n < shape_.columns; n++)
-        for (dim_t b = 0; b < (are_alike ? 1 : blocks); b++) {
-            const auto i = static_cast<std::size_t>(n / panel_ * panel_scales_ + b * panel_ + n % panel_);
-            scales_[i] = w.scales[n * blocks + b];
-            zeros_[i] = zero_point_at(w, shape_, n, b);
-        }
-    pack_codes(w.codes);
 }
 
-void block_products::pack_codes(const std::uint8_t *codes) {
+dim_t block_products::code_bytes() const { return order_.quads() / shape_.codes_in_a_byte() * panel_ * 4; }
+
+dim_t block_products::panel_bytes() const {
+    constexpr dim_t alignment = 64;
+    const dim_t bytes = panel_scales_ * static_cast<dim_t>(sizeof(float) + 1) + code_bytes();
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::size_t block_products::packed_bytes() const {
+    return static_cast<std::size_t>(panels() * panel_bytes());
+}
+
+/// The parts of a packed panel.
+struct block_products::packed_panel {
+    float *scales;
+    std::uint8_t *codes, *zeros;
+};
+
+block_products::packed_panel block_products::panel_at(void *packed, dim_t i) const {
+    auto *const first = static_cast<std::uint8_t *>(packed) + i * panel_bytes();
+    auto *const codes = first + panel_scales_ * static_cast<dim_t>(sizeof(float));
+    return {reinterpret_cast<float *>(first), codes, codes + code_bytes()};
+}
+
+void block_products::pack(const block_weights &w, void *packed) const {
+    std::memset(packed, 0, packed_bytes());
+    const dim_t blocks = next_block_ == 0 ? 1 : shape_.blocks();
+    for (dim_t n = 0; n < shape_.columns; n++) {
+        const packed_panel p = panel_at(packed, n / panel_);
+        for (dim_t b = 0; b < blocks; b++) {
+            p.scales[b * panel_ + n % panel_] = w.scales[n * shape_.blocks() + b];
+            p.zeros[b * panel_ + n % panel_] = zero_point_at(w, shape_, n, b);
+        }
+    }
+    pack_codes(w.codes, packed);
+}
+
+void block_products::pack_codes(const std::uint8_t *codes, void *panels) const {
     const dim_t in_a_vector = shape_.codes_in_a_byte(), vector_bytes = panel_ * 4;
     const auto group_quads = static_cast<dim_t>(order_.group_quads.size()),
                tail_quads = static_cast<dim_t>(order_.tail_quads.size());
     const dim_t step_quads = order_.steps() == 0 ? 0 : group_quads / order_.steps(), groups = order_.groups;
-    const dim_t panel_bytes = order_.quads() / in_a_vector * vector_bytes;
     const dim_t all_elements = shape_.blocks() * shape_.block;
-    codes_.assign(static_cast<std::size_t>(panels() * panel_bytes), 0);
     parallel_loop(shape_.columns, (1 << 16) / all_elements + 1, [&](dim_t begin, dim_t end) {
         for (dim_t n = begin; n < end; n++) {
             const std::uint8_t *const column = codes + n * shape_.column_bytes();
-            std::uint8_t *const packed = codes_.data() + n / panel_ * panel_bytes + n % panel_ * 4;
+            std::uint8_t *const packed = panel_at(panels, n / panel_).codes + n % panel_ * 4;
             const auto put = [&](const quad &q, dim_t element, dim_t vector, dim_t part) {
                 if (element + q.place * 4 >= all_elements)
                     return;
@@ -199,7 +222,6 @@ void block_products::run(const operands &o, dim_t rows) const {
     dim_t block_bits = 0;
     while (dim_t{1} << block_bits < shape_.block)
         block_bits++;
-    const dim_t panel_bytes = static_cast<dim_t>(codes_.size()) / std::max<dim_t>(panels(), 1);
     const dim_t parts = (rows + rows_at_once - 1) / rows_at_once;
     const dim_t products = std::min(rows, rows_at_once) * inner * panel_;
     parallel_loop(panels() * parts, worth / products + 1, [&](dim_t begin, dim_t end) {
@@ -209,14 +231,15 @@ void block_products::run(const operands &o, dim_t rows) const {
             float bias[16] = {};
             if (o.bias)
                 std::copy_n(o.bias + n, count, bias);
+            const packed_panel weights = panel_at(const_cast<void *>(o.packed), panel); // which is only read
             const block_panel p{&order_,
                                 shape_.blocks(),
                                 block_bits,
                                 count,
                                 std::clamp<dim_t>(columns / 4 * 4 - n, 0, count),
-                                codes_.data() + panel * panel_bytes,
-                                scales_.data() + panel * panel_scales_,
-                                zeros_.data() + panel * panel_scales_,
+                                weights.codes,
+                                weights.scales,
+                                weights.zeros,
                                 next_block_,
                                 o.bias ? bias : nullptr};
             multiply(p,
@@ -229,5 +252,10 @@ void block_products::run(const operands &o, dim_t rows) const {
 }
 
 const char *block_products::instructions() const { return code_->name; }
+
+std::string block_products::packed_form() const {
+    return to_text(shape_) + ", order " + std::to_string(static_cast<int>(sums_)) + ", panels of " +
+           std::to_string(panel_);
+}
 
 } // namespace octet::loops

@@ -4,7 +4,7 @@
 // to s8 with a scale of its own, so its sums of products are exact integers. Which of them are scaled and
 // added up together is an order of block_order.hpp, whatever the instruction set is.
 
-#include <vector>
+#include <string>
 
 #include "loops/block_order.hpp"
 #include "loops/block_weights.hpp"
@@ -30,14 +30,21 @@ public:
         return block_order(bits, block, 1).sum == lane_sum::in_order_if_odd_row;
     }
 
-    block_products(const block_shape &s, block_sums sums);
-    void pack(const block_weights &w);
+    /// Of the weights, only scales and zero points are read, which take less memory where all blocks of a column
+    /// have the same.
+    block_products(const block_shape &s, block_sums sums, const block_weights &w);
+
+    std::size_t packed_bytes() const;
+    std::string packed_form() const; ///< equal where `pack` writes the same
+    /// `packed` is aligned to 64 bytes.
+    void pack(const block_weights &w, void *packed) const;
 
     struct operands {
         const float *x;
         const float *bias; ///< one for each column, or null
         float *y;
-        void *rounded; ///< `rounded_bytes` of scratch, aligned to 64 bytes
+        const void *packed; ///< weights, as `pack` left them
+        void *rounded;      ///< `rounded_bytes` of scratch, aligned to 64 bytes
     };
     std::size_t rounded_bytes(dim_t rows) const;
     /// On the threads of primitives.
@@ -47,9 +54,13 @@ public:
 
 private:
     struct rounded_rows;
+    struct packed_panel;
 
+    packed_panel panel_at(void *packed, dim_t i) const;
     rounded_rows layout(void *bytes, dim_t rows) const;
-    void pack_codes(const std::uint8_t *codes);
+    void pack_codes(const std::uint8_t *codes, void *panels) const;
+    dim_t code_bytes() const;  ///< of a panel
+    dim_t panel_bytes() const; ///< of its scales, codes and zero points, one behind the other
     dim_t panels() const { return (shape_.columns + panel_ - 1) / panel_; }
     dim_t row_bytes() const; ///< of the codes of a rounded row
 
@@ -57,12 +68,9 @@ private:
     block_sums sums_;
     block_order order_;
     const block_code *code_;
-    dim_t panel_;                     ///< columns that are computed together, as many as a vector has lanes
-    dim_t next_block_ = 0;            ///< from the scales of a block to the next one's; 0: all have the same
-    dim_t panel_scales_ = 0;          ///< from the scales of a panel to the next one's
-    std::vector<float> scales_;       ///< [panel][block][column]
-    std::vector<std::uint8_t> zeros_; ///< zero points, likewise
-    std::vector<std::uint8_t> codes_; ///< [panel], then as block_order.hpp says
+    dim_t panel_;        ///< columns that are computed together, as many as a vector has lanes
+    dim_t next_block_;   ///< from the scales of a block to the next one's; 0: all have the same
+    dim_t panel_scales_; ///< of a panel, [block][column]; as many zero points
 };
 
 } // namespace octet::loops

@@ -3,6 +3,7 @@
 // A matrix of codes that are quantized in blocks, as ONNX Runtime's MatMulNBits stores it.
 
 #include <algorithm>
+#include <string>
 
 #include "octet/types.hpp"
 
@@ -19,6 +20,11 @@ struct block_shape {
     dim_t column_bytes() const { return blocks() * block / codes_in_a_byte(); }
     dim_t zero_point_bytes() const { return (blocks() * bits + 7) / 8; } ///< of a column
 };
+
+inline std::string to_text(const block_shape &s) {
+    return std::to_string(s.inner) + " x " + std::to_string(s.columns) + " of " + std::to_string(s.bits) +
+           " bits in blocks of " + std::to_string(s.block);
+}
 
 /// Codes and zero points lie in bytes, the first of them in the lowest bits.
 struct block_weights {

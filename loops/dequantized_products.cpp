@@ -87,6 +87,11 @@ std::size_t dequantized_products::packed_bytes() const {
     return static_cast<std::size_t>(panels() * panel_bytes());
 }
 
+std::string dequantized_products::packed_form() const {
+    return to_text(shape_) + ", formula " + std::to_string(static_cast<int>(formula_)) + ", panels of " +
+           std::to_string(panel_);
+}
+
 void dequantized_products::pack(const block_weights &w, const float *float_zero_points, void *packed) const {
     const dim_t blocks = shape_.blocks(), bytes = shape_.column_bytes();
     parallel_loop(panels(), (1 << 16) / (bytes * panel_) + 1, [&](dim_t begin, dim_t end) {

@@ -3,6 +3,7 @@
 // Products of floats and a matrix of codes that are dequantized on the way, in ONNX Runtime's orders of sums: that of
 // a matrix which it packs ahead, and that of one which it dequantizes in each run.
 
+#include <string>
 #include <vector>
 
 #include "loops/block_weights.hpp"
@@ -33,6 +34,7 @@ public:
 
     /// `float_zero_points` {columns, blocks} are taken instead of those of codes, unless they are null.
     std::size_t packed_bytes() const;
+    std::string packed_form() const; ///< equal where `pack` writes the same
     void pack(const block_weights &w, const float *float_zero_points, void *packed) const;
 
     struct operands {

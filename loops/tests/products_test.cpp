@@ -250,14 +250,20 @@ template <typename Work> void for_block_sizes(const Work &work) {
 
 floats product(const loops::block_shape &s, loops::block_sums sums, const weights_in_blocks &w,
                const floats &x, const floats &bias, dim_t rows) {
-    loops::block_products p(s, sums);
-    p.pack(w.view());
-    std::vector<double> rounded(p.rounded_bytes(rows) / sizeof(double) + 16); // aligned below
-    void *bytes = rounded.data();
-    std::size_t size = rounded.size() * sizeof(double);
-    bytes = std::align(64, p.rounded_bytes(rows), bytes, size);
+    const loops::block_products p(s, sums, w.view());
+    const auto aligned = [](std::vector<double> &in, std::size_t needed) {
+        in.resize(needed / sizeof(double) + 16);
+        void *bytes = in.data();
+        std::size_t size = in.size() * sizeof(double);
+        return std::align(64, needed, bytes, size);
+    };
+    std::vector<double> packed, rounded;
+    void *const weights = aligned(packed, p.packed_bytes());
+    p.pack(w.view(), weights);
     floats result(at(rows * s.columns));
-    p.run({x.data(), bias.empty() ? nullptr : bias.data(), result.data(), bytes}, rows);
+    p.run({x.data(), bias.empty() ? nullptr : bias.data(), result.data(), weights,
+           aligned(rounded, p.rounded_bytes(rows))},
+          rows);
     return result;
 }
 

@@ -89,6 +89,13 @@ public:
     /// A constant that `plain` describes, in layout `chosen`. Its bytes are there after `packing::finish`.
     buffer packed(tensor_id t, const memory::desc &plain, const memory::desc &chosen);
 
+    /// Constants together, as `packing::get` makes them.
+    std::shared_ptr<const joint_constants> packed(const std::vector<shared_bytes> &originals,
+                                                  const std::string &form, std::size_t size,
+                                                  const std::function<void(void *)> &fill) {
+        return packing_.get(originals, form, size, fill);
+    }
+
     /// Bytes of the node that is lowered now, for the time that it runs.
     buffer scratch(const memory::desc &d);
 

@@ -126,6 +126,15 @@ buffer lowering::packed_input(std::size_t i, const memory::desc &plain, const me
     return buffers_.packed(input_id(i), plain, chosen);
 }
 
+std::shared_ptr<const joint_constants>
+lowering::packed_inputs(const std::vector<std::size_t> &inputs, const std::string &form, std::size_t size,
+                        const std::function<void(void *)> &fill) const {
+    std::vector<shared_bytes> originals;
+    for (const std::size_t i : inputs)
+        originals.push_back(has_input(i) ? input(i).data : shared_bytes());
+    return buffers_.packed(originals, form, size, fill);
+}
+
 void lowering::overwrite_input(std::size_t i) const { buffers_.overwrite(output_id(), input_id(i)); }
 void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_id(), input_id(i)); }
 

@@ -122,6 +122,11 @@ public:
     /// A constant input in the layout that the primitive chose, reordered once. Who asks for it may not read the
     /// elements, which saved plans do not have (save_plan in run/plan.cpp knows the exception).
     buffer packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const;
+    /// Constant inputs together in `size` bytes that `fill` writes once for all plans, on one thread, while the
+    /// next nodes are lowered. `form` tells them from the same inputs in other forms.
+    std::shared_ptr<const joint_constants> packed_inputs(const std::vector<std::size_t> &inputs,
+                                                         const std::string &form, std::size_t size,
+                                                         const std::function<void(void *)> &fill) const;
 
     /// Lets the output share the input's buffer.
     void alias_output_to_input(std::size_t i) const;

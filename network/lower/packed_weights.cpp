@@ -17,10 +17,18 @@ namespace {
 /// Smaller ones lie on pages with their neighbours.
 constexpr std::size_t bytes_of_own_pages = std::size_t{1} << 15;
 
+bool is_same(const shared_bytes &a, const shared_bytes &b) {
+    return a.data() == b.data() && a.size() == b.size();
+}
+
+bool are_same(const std::vector<shared_bytes> &a, const std::vector<shared_bytes> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const shared_bytes &x, const shared_bytes &y) { return is_same(x, y); });
+}
+
 bool is_same(const packed_constant &c, const shared_bytes &original, const memory::desc &plain,
              const memory::desc &chosen) {
-    return c.original.data() == original.data() && c.original.size() == original.size() && c.plain == plain &&
-           c.packed.get_desc() == chosen;
+    return is_same(c.original, original) && c.plain == plain && c.packed.get_desc() == chosen;
 }
 
 } // namespace
@@ -61,7 +69,37 @@ bool packed_weights::has(const shared_bytes &original) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto [first, last] = constants_.equal_range(original.data());
     return saved_.count(original.data()) != 0 ||
-           std::any_of(first, last, [](const auto &entry) { return !entry.second.expired(); });
+           std::any_of(first, last, [](const auto &entry) { return !entry.second.expired(); }) ||
+           std::any_of(joint_.begin(), joint_.end(), [&](const auto &entry) {
+               const auto c = entry.lock();
+               return c && std::any_of(c->originals.begin(), c->originals.end(),
+                                       [&](const shared_bytes &o) { return o.data() == original.data(); });
+           });
+}
+
+std::shared_ptr<joint_constants> packed_weights::find(const std::vector<shared_bytes> &originals,
+                                                      const std::string &form) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto &entry : joint_)
+        if (const auto c = entry.lock(); c && are_same(c->originals, originals) && c->form == form)
+            return c;
+    return nullptr;
+}
+
+void packed_weights::add(const std::shared_ptr<joint_constants> &constants) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    joint_.erase(std::remove_if(joint_.begin(), joint_.end(), [](const auto &e) { return e.expired(); }),
+                 joint_.end());
+    joint_.push_back(constants);
+}
+
+void packed_weights::move(const shared_bytes &was, const shared_bytes &now) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto &entry : joint_)
+        if (const auto c = entry.lock())
+            for (shared_bytes &original : c->originals)
+                if (is_same(original, was))
+                    original = now;
 }
 
 void packed_weights::add(const std::shared_ptr<const packed_constant> &constant) {
@@ -109,28 +147,39 @@ namespace {
 
 /// Asks for the memory of a constant at once, since all of it will be written: that takes two thirds of the time of
 /// a fault for each page. Older systems refuse.
-void take_pages(const memory &packed) {
+void take_pages(const void *packed, std::size_t size) {
 #ifdef MADV_POPULATE_WRITE
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto first = reinterpret_cast<std::uintptr_t>(packed.get_data_handle());
-    const std::uintptr_t begin = (first + page - 1) / page * page,
-                         end = (first + packed.get_desc().get_size()) / page * page;
+    const auto first = reinterpret_cast<std::uintptr_t>(packed);
+    const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + size) / page * page;
     if (end > begin && end - begin >= bytes_of_own_pages)
         madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
 #else
-    static_cast<void>(packed);
+    static_cast<void>(packed), static_cast<void>(size);
 #endif
+}
+
+/// What is packed is read no more.
+void release_original(const shared_bytes &original) {
+    if (original.size() >= bytes_of_own_pages)
+        release_pages(original);
 }
 
 void pack(const packed_constant &c) {
     const num_threads_scope alone(1); // threads share the constants, not the parts of one
     const memory original = constant_memory(c.plain, c.original);
-    take_pages(c.packed);
+    take_pages(c.packed.get_data_handle(), c.packed.get_desc().get_size());
     stream s(c.packed.get_engine());
     reorder(original, c.packed).execute(s, original, c.packed);
     s.wait();
-    if (c.original.size() >= bytes_of_own_pages)
-        release_pages(c.original);
+    release_original(c.original);
+}
+
+void pack(const joint_constants &c, const std::function<void(void *)> &fill) {
+    const num_threads_scope alone(1);
+    take_pages(c.bytes.get(), c.size);
+    fill(c.bytes.get());
+    std::for_each(c.originals.begin(), c.originals.end(), release_original);
 }
 
 } // namespace
@@ -162,9 +211,29 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
     return constant;
 }
 
+std::shared_ptr<const joint_constants> packing::get(const std::vector<shared_bytes> &originals,
+                                                    const std::string &form, std::size_t size,
+                                                    const std::function<void(void *)> &fill) {
+    if (const auto constants = own_.find(originals, form))
+        return constants;
+    bytes_ += size;
+    auto constants = shared_.find(originals, form);
+    if (!constants) {
+        constants =
+            std::make_shared<joint_constants>(joint_constants{originals, form, memory_.take(size), size});
+        new_jointly_.push_back(constants);
+        work_.add([constants, fill] { pack(*constants, fill); });
+    }
+    own_.add(constants);
+    used_jointly_.push_back(constants);
+    return constants;
+}
+
 void packing::share() {
     for (const auto &constant : new_)
         shared_.add(constant);
+    for (const auto &constants : new_jointly_)
+        shared_.add(constants);
 }
 
 } // namespace octet::model

@@ -133,12 +133,14 @@ private:
     const std::function<void(double, const std::string &)> &tell_;
 };
 
-/// About what will be packed: large constants of operators that accumulate, which no other plan has packed.
+/// About what will be packed: large constants of operators that accumulate codes, or multiply floats by them, which no
+/// other plan has packed.
 std::size_t bytes_to_pack(const graph &g, const packed_weights &packed) {
     constexpr std::size_t large = std::size_t{1} << 15;
     std::size_t bytes = 0;
     for (const node &n : g.nodes)
-        if (facts_of(g, n).fusion == fusion_part::accumulates)
+        if (const operator_facts &f = facts_of(g, n);
+            f.fusion == fusion_part::accumulates || f.products == summed_products::of_codes)
             for (const tensor_id t : inputs_of(n)) {
                 const std::size_t size = t ? tensor_at(g, t).data.size() : 0;
                 if (size >= large && !packed.has(tensor_at(g, t).data))
@@ -300,6 +302,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     result->memory = buffers.place();
     result->buffers.reserve(own.tensors.size());
     result->weights = packed.used();
+    result->joint_weights = packed.used_jointly();
     result->packed_reads = buffers.packed_reads();
     for (std::size_t t = 0; t < own.tensors.size(); t++)
         result->buffers.push_back(buffers.find(tensor_id(t)));

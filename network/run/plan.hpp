@@ -19,6 +19,7 @@ struct plan {
     std::vector<buffer> buffers;              ///< one per tensor; none for those that vanished
     memory_plan memory;
     std::vector<std::shared_ptr<const packed_constant>> weights; ///< packed, in the order of use
+    std::vector<std::shared_ptr<const joint_constants>> joint_weights;
     std::vector<int> packed_reads; ///< per tensor: how many inputs are packed ones
     rewrite_history transformed;   ///< see `network::passes`, `operators_left`
     cpu_isa isa;                   ///< that the steps were made for

@@ -52,7 +52,8 @@ recovered_constants::recovered_constants(graph &source, const std::vector<std::s
         tensor &t = source.tensors[i];
         if (!is_borrowed(t.data))
             continue;
-        const std::uint8_t *const was = t.data.data();
+        const shared_bytes lent = t.data;
+        const std::uint8_t *const was = lent.data();
         if (const auto found = replaced.find(was); found != replaced.end()) {
             t.data = found->second;
             continue;
@@ -69,6 +70,7 @@ recovered_constants::recovered_constants(graph &source, const std::vector<std::s
         } else {
             t.data = kept(t.data, plans.front()->buffers.at(i));
         }
+        weights.move(lent, t.data);
         replaced.emplace(was, t.data);
     }
 }

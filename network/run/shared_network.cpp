@@ -212,6 +212,8 @@ std::size_t shared_network::weight_bytes() {
     for (const auto &[key, p] : plans_) {
         for (const auto &constant : p->weights)
             bytes[constant->packed.get_data_handle()] = constant->packed.get_desc().get_size();
+        for (const auto &constants : p->joint_weights)
+            bytes[constants->bytes.get()] = constants->size;
         for (const buffer &b : p->buffers)
             if (b && b.is_shared())
                 bytes[b.get_memory().get_data_handle()] = b.get_desc().get_size();

@@ -7,6 +7,7 @@
 
 #include "loops/block_products.hpp"
 #include "loops/dequantized_products.hpp"
+#include "network/graph/file.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
 #include "network/shapes/node_rows.hpp"
@@ -142,22 +143,35 @@ block_product_node read_node(const lowering &l) {
             std::move(blocks_of)};
 }
 
-/// Constant weights, until they are packed.
+/// The bytes of constant weights.
 struct constant_weights {
-    explicit constant_weights(const lowering &l)
-        : codes(l.input(codes_input).data), scales(values_of<float>(l.input(scales_input))) {
-        if (!l.has_input(zero_points_input))
-            return;
-        const tensor &t = l.input(zero_points_input);
-        if (t.type == data_type::f32)
-            float_zero_points = values_of<float>(t);
-        else
-            zero_points = t.data;
+    constant_weights(const lowering &l, bool has_float_zero_points)
+        : codes(l.input(codes_input).data), scales(l.input(scales_input).data) {
+        if (l.has_input(zero_points_input))
+            (has_float_zero_points ? float_zero_points : zero_points) = l.input(zero_points_input).data;
     }
-    loops::block_weights view() const { return {codes.data(), scales.data(), zero_points.data()}; }
+    /// Where scales may lie at any address.
+    loops::block_weights view() const {
+        return {codes.data(), reinterpret_cast<const float *>(scales.data()), zero_points.data()};
+    }
 
-    shared_bytes codes, zero_points;
-    std::vector<float> scales, float_zero_points;
+    /// Packs them once for all plans: `pack` gets aligned weights, zero points that are floats, or null, and where to.
+    template <typename Products, typename Pack>
+    std::shared_ptr<const joint_constants> packed(const lowering &l, const Products &products,
+                                                  const Pack &pack) const {
+        const auto fill = [weights = *this, pack](void *to) {
+            const shared_bytes aligned = aligned_copy(weights.scales.data(), weights.scales.size()),
+                               zeros = aligned_copy(weights.float_zero_points.data(),
+                                                    weights.float_zero_points.size());
+            pack({weights.codes.data(), reinterpret_cast<const float *>(aligned.data()),
+                  weights.zero_points.data()},
+                 zeros.empty() ? nullptr : reinterpret_cast<const float *>(zeros.data()), to);
+        };
+        return l.packed_inputs({codes_input, scales_input, zero_points_input}, products.packed_form(),
+                               products.packed_bytes(), fill);
+    }
+
+    shared_bytes codes, scales, zero_points, float_zero_points;
 };
 
 /// What both steps have.
@@ -184,18 +198,23 @@ class product_of_codes final : public block_product {
 public:
     product_of_codes(const lowering &l, const block_product_node &n)
         : block_product(l, n), block_(n.shape.block),
-          products_(n.shape, n.is_one_by_one     ? block_sums::one_by_one
-                             : n.has_single_rows ? block_sums::onnxruntime
-                                                 : block_sums::without_odd_rows),
-          weights_(l), rounded_(l.scratch(memory::desc({static_cast<dim_t>(products_.rounded_bytes(rows_))},
-                                                       data_type::u8, format_tag::a))) {}
+          products_(n.shape,
+                    n.is_one_by_one     ? block_sums::one_by_one
+                    : n.has_single_rows ? block_sums::onnxruntime
+                                        : block_sums::without_odd_rows,
+                    constant_weights(l, false).view()),
+          packed_(constant_weights(l, false).packed(
+              l, products_,
+              [products = products_](const loops::block_weights &w, const float *, void *to) {
+                  products.pack(w, to);
+              })),
+          rounded_(l.scratch(memory::desc({static_cast<dim_t>(products_.rounded_bytes(rows_))}, data_type::u8,
+                                          format_tag::a))) {}
 
-    void make_primitives() override {
-        products_.pack(weights_->view());
-        weights_.reset();
-    }
     void run(const stream &, const run_memory &m) const override {
-        products_.run({m.at<float>(src_), bias(m), m.at<float>(dst_), m.at<std::uint8_t>(rounded_)}, rows_);
+        products_.run({m.at<float>(src_), bias(m), m.at<float>(dst_), packed_->bytes.get(),
+                       m.at<std::uint8_t>(rounded_)},
+                      rows_);
     }
     std::string explain() const override {
         return "a loop with " + std::string(products_.instructions()) + ", rounded in blocks of " +
@@ -205,7 +224,7 @@ public:
 private:
     dim_t block_;
     loops::block_products products_;
-    std::optional<constant_weights> weights_; ///< until they are packed
+    std::shared_ptr<const joint_constants> packed_;
     buffer rounded_;
 };
 
@@ -221,7 +240,12 @@ public:
                     n.has_single_rows, n.blocks_of) {
         if (!is_computed(l, codes_input) && !is_computed(l, scales_input) &&
             !is_computed(l, zero_points_input)) {
-            weights_.emplace(l);
+            packed_ = constant_weights(l, has_float_zero_points_)
+                          .packed(l, products_,
+                                  [products = products_](const loops::block_weights &w,
+                                                         const float *float_zero_points, void *to) {
+                                      products.pack(w, float_zero_points, to);
+                                  });
             return;
         }
         codes_ = l.input_buffer(codes_input);
@@ -232,16 +256,8 @@ public:
             memory::desc({static_cast<dim_t>(products_.packed_bytes())}, data_type::u8, format_tag::a));
     }
 
-    void make_primitives() override {
-        if (!weights_)
-            return;
-        packed_.resize(products_.packed_bytes() / sizeof(float));
-        products_.pack(weights_->view(),
-                       has_float_zero_points_ ? weights_->float_zero_points.data() : nullptr, packed_.data());
-        weights_.reset();
-    }
     void run(const stream &, const run_memory &m) const override {
-        const void *packed = packed_.data();
+        const void *packed = packed_ ? packed_->bytes.get() : nullptr;
         if (codes_) {
             const auto zero_points = [&](auto type, bool is_wanted) -> const decltype(type) * {
                 return zero_points_ && is_wanted ? m.at<decltype(type)>(*zero_points_) : nullptr;
@@ -261,8 +277,7 @@ public:
 private:
     bool is_packed_ahead_, has_float_zero_points_;
     loops::dequantized_products products_;
-    std::optional<constant_weights> weights_;                      ///< until they are packed
-    std::vector<float> packed_;                                    ///< constant weights
+    std::shared_ptr<const joint_constants> packed_;                ///< constant weights
     std::optional<buffer> codes_, scales_, zero_points_, scratch_; ///< others, which are packed in each run
 };
 

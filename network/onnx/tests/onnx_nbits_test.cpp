@@ -1,6 +1,7 @@
 // MatMulNBits of ONNX Runtime: which of its arithmetics a node has, and what is refused. The orders of sums are tested
 // in loops/tests; the numbers here are those that ONNX Runtime 1.30 gave.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -238,6 +239,33 @@ TEST(MatMulNBits, IsTheSameFromASavedPlan) {
         EXPECT_EQ(loaded.output(0).as<float>(), p.result()) << level;
     }
     std::filesystem::remove(path);
+}
+
+/// One copy for all sizes, also of constants that are gone.
+TEST(MatMulNBits, PacksItsWeightsOnceForAllSizes) {
+    for (const std::int64_t level : {0, 4}) {
+        const product one = of(4, 1, 64, level), three = of(4, 3, 64, level);
+        const std::vector<std::uint8_t> file = one.model().finish();
+        model::graph g = model::read_onnx(file.data(), file.size(), "nbits.onnx");
+        g.tensors[static_cast<std::size_t>(g.inputs[0])].dim_names = {"rows", ""};
+        std::vector<std::vector<std::uint8_t>> lent;
+        for (model::tensor &t : g.tensors)
+            if (t.is_constant) {
+                lent.push_back(t.data.copy());
+                t.data = model::borrowed(lent.back().data(), lent.back().size());
+            }
+        network net(std::move(g));
+        const std::size_t bytes = net.weight_bytes();
+        EXPECT_GE(bytes, one.codes().size() + sizeof(float) * one.scales().size()) << level;
+        net.forget_borrowed();
+        for (std::vector<std::uint8_t> &constant : lent)
+            std::fill(constant.begin(), constant.end(), std::uint8_t{0x55});
+        net.resize({3});
+        EXPECT_EQ(net.weight_bytes(), bytes) << level;
+        net.input(0).copy_from(three.x());
+        net.run();
+        EXPECT_EQ(net.output(0).as<float>(), three.result()) << level;
+    }
 }
 
 /// The sentence that refuses a model, for what it contradicts or what there is not.
