@@ -11,8 +11,10 @@ source=$SRC/octet
 [ -e "$source/CMakeLists.txt" ] || source=$PWD
 targets=(fuzz_tflite fuzz_onnx fuzz_plan fuzz_request fuzz_files)
 
-# Generated kernels have no type for the check of calls through pointers.
-export CXXFLAGS="${CXXFLAGS:-} -fno-sanitize=function"
+# The distribution's libraries, protobuf among them, are made with libstdc++. Generated kernels have no type for the
+# check of calls through pointers.
+CXXFLAGS=${CXXFLAGS:-}
+export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/} -fno-sanitize=function"
 cmake -S "$source" -B "$WORK/octet" -G Ninja -DCMAKE_BUILD_TYPE=None -DOCTET_BUILD_FUZZERS=ON \
     -DOCTET_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" -DOCTET_JOIN_SOURCES=ON -DOCTET_BUILD_EXAMPLES=OFF \
     -DOCTET_BUILD_DNNL=OFF -DOCTET_PYTHON=OFF
@@ -29,7 +31,7 @@ echo '{"inputs":[{"name":"x","shape":[1,2],"datatype":"FP32","data":[1,2]}]}' >"
 for target in "${targets[@]}"; do
     cp "$(find_program "$target")" "$OUT/"
     ldd "$OUT/$target" | awk '$3 ~ /^\// && $3 !~ /\/(libc|libm|libpthread|libdl|librt)\.so/ {print $3}' |
-        xargs -r cp -n -L -t "$OUT/lib"
+        xargs -r cp -L -t "$OUT/lib"
     patchelf --force-rpath --set-rpath '$ORIGIN/lib' "$OUT/$target"
     case $target in
     fuzz_request) kinds=(json) ;;
