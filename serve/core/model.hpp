@@ -27,7 +27,10 @@ public:
     static std::shared_ptr<served_model> load(const model_source &source, const model_config &config,
                                               int workers, const std::function<bool()> &stop = {},
                                               const model_findings *known = nullptr);
+    /// Nothing is measured of a model with a past: its steps take any number of sequences.
     model_findings findings() const {
+        if (sequences_)
+            return {};
         return {queue_options_.sizes, unbatchable_because_, queue_options_.seconds_per_row,
                 has_latency_mode(), true};
     }

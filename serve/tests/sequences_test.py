@@ -66,7 +66,7 @@ class SequencesTest(unittest.TestCase):
                                server.get("/metrics", server.metrics)[1])[1])
 
     def wait_for_bytes(self, server, wanted):
-        for _ in range(200):
+        for _ in range(1200):  # a step that runs ends first, on a busy machine late
             if self.cache_bytes(server) == wanted:
                 return
             time.sleep(0.05)
@@ -162,6 +162,13 @@ class SequencesTest(unittest.TestCase):
                 shapes = {x["name"]: x["shape"] for x in head["outputs"]}
                 self.assertEqual(shapes["logits"], [1, 3, WORDS])
                 self.assertEqual(shapes["present.0.key"], [1, 2, 5, 16])
+
+    def test_no_configuration_is_needed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made(folder, {})
+            with serving.Server(COMMAND, "--models", folder) as server:
+                rows = {logits(server.post(PATH, request(i, [1, 2], sequence_start=True)))[1] for i in range(1, 18)}
+                self.assertEqual(len(rows), 1)
 
     def test_an_idle_sequence_ends(self):
         with tempfile.TemporaryDirectory() as folder:
