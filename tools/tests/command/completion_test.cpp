@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -77,15 +78,16 @@ TEST(Completion, BashOffersCommandsOptionsAndWords) {
 }
 
 TEST(Completion, EveryOptionIsInEveryScript) {
+    std::map<std::string, std::string> scripts;
+    for (const char *shell : {"bash", "zsh", "fish"})
+        scripts[shell] = script(shell);
     for (const char *command : commands) {
         const std::set<std::string> options = options_in_help({command});
         EXPECT_EQ(options.count("--help"), 1u) << command;
-        for (const std::string shell : {"bash", "zsh", "fish"}) {
-            const std::string text = script(shell);
+        for (const auto &[shell, text] : scripts)
             for (const std::string &option : options)
                 EXPECT_NE(text.find(shell == "fish" ? "-l " + option.substr(2) : option), std::string::npos)
                     << shell << ' ' << command << ' ' << option;
-        }
     }
 }
 
