@@ -11,6 +11,7 @@
 #include "cpu/accumulating/full_tensors.hpp"
 #include "cpu/accumulating/lazy_kernel.hpp"
 #include "cpu/accumulating/padding.hpp"
+#include "cpu/dot/next_bytes.hpp"
 #include "cpu/dot/segments.hpp"
 #include "cpu/dot/wide_weights.hpp"
 #include "cpu/machine/parallel.hpp"
@@ -28,8 +29,10 @@ struct execution {
     column_arguments columns;
     std::int16_t padding;
     const full_tensors &full;
+    const std::uint8_t *next_first;        ///< null: it is not known what the program reads next
     const std::uint32_t *params = nullptr; ///< each thread's own, as the next
     const std::int32_t *initial = nullptr;
+    next_bytes *next = nullptr;
     bool has_more_bands = false; ///< behind the one that is computed
 };
 
@@ -57,7 +60,7 @@ public:
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
                        geometry_.src.offset0 * geometry_.src_element_bytes,
                    args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), columns,
-                   padding, full});
+                   padding, full, args.get<const std::uint8_t>(OCTET_ARG_ATTR_PREFETCH)});
     }
 
     std::size_t size_bytes() const override {
@@ -105,10 +108,21 @@ private:
             run.params = columns_.params(run.columns);
             run.initial = columns_.initial(run.columns);
             const jit::tile_registers_scope until_all_are_done;
-            for (dim_t task = begin; task < end; task++)
+            for (dim_t task = begin; task < end; task++) {
+                next_bytes next = next_of_task(run, task);
+                run.next = &next;
                 for (const cell_range &cells : shares[static_cast<std::size_t>(task)])
                     run_cells(run, cells);
+            }
         });
+    }
+
+    /// Threads have equal parts: who divides the next layer by columns reads about what it has fetched.
+    next_bytes next_of_task(const execution &run, dim_t task) const {
+        if (plan_.next_lines == 0 || !run.next_first)
+            return {};
+        return part_of_next(run.next_first, plan_.next_lines, task,
+                            static_cast<dim_t>(plan_.work.shares.size()));
     }
 
     /// Band after band, each in one output slice.
@@ -185,7 +199,8 @@ private:
                                          next_panel(run, panel + panels, first_panel, end_panel) - panel,
                                          range,
                                          tiles,
-                                         count};
+                                         count,
+                                         panel + panels == end_panel && !run.has_more_bands};
                     run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
                                 dst_line + line * geometry_.dst_strides[1],
                                 row_sums ? row_sums + (line - first_line) * s.rows : nullptr);
@@ -260,6 +275,7 @@ private:
         std::size_t range;
         dim_t tiles_before; ///< that the panel has been multiplied with
         dim_t lines;        ///< several if tiles are whole lines
+        bool is_last;       ///< no weights are multiplied behind these
     };
 
     dim_t first_block(dim_t outer, dim_t group, dim_t panel) const {
@@ -345,6 +361,8 @@ private:
             args.dst = run.dst + first * dst_size();
             args.row_sums = row_sums ? row_sums + first_row : nullptr;
             args.tiles = tiles;
+            if (plan_.order.fetches_on)
+                set_next(args, *run.next, part.weights, plan_.tiles.vectors_of(last), tiles);
             kernel_of(is_tail, last).function()(&args);
         };
         if (part.groups > 1) {
@@ -358,7 +376,7 @@ private:
         set_row_steps(args, segment);
         set_turns(args, part.panels);
         if (!plan_.order.keeps_sums) {
-            set_ahead(args, part, part.next * panel_bytes());
+            set_ahead(args, part, part.is_last ? next_chunk(run, part) : nullptr, part.next * panel_bytes());
             if (row_tiles > 0)
                 call(false, 0, row_tiles * part.panels);
             if (rows > tiled_rows)
@@ -374,7 +392,8 @@ private:
         for (dim_t tap = 0; tap < plan_.taps; tap++, args.tap_offsets++, weights += tap_bytes()) {
             const bool is_last = tap == plan_.taps - 1;
             args.sums = is_last ? nullptr : sums;
-            set_ahead(args, part, is_last ? part.next * panel_bytes() : (tap + 1) * tap_bytes());
+            set_ahead(args, part, is_last && part.is_last ? next_chunk(run, part) : nullptr,
+                      is_last ? part.next * panel_bytes() : (tap + 1) * tap_bytes());
             const auto call_rows = [&](bool is_tail, dim_t first_row, dim_t tile_rows, dim_t tiles) {
                 if (tap > 0) {
                     initial =
@@ -426,14 +445,33 @@ private:
         args.tiles_per_turn = panels;
     }
     /// The weights that are multiplied next lie so many bytes behind these; each tile fetches its part of them.
-    void set_ahead(jit::dot_args &args, const line_part &part, dim_t distance) const {
+    /// Behind the last ones are those of the next layer, if it is known where they lie.
+    void set_ahead(jit::dot_args &args, const line_part &part, const std::int8_t *next,
+                   dim_t distance) const {
         const dim_t line = packed_o_block * packed_i_block, taps = plan_.order.keeps_sums ? 1 : plan_.taps;
         const dim_t steps = jit::are_in_tiles(plan_.products) ? jit::amx_fetching_steps(taps, plan_.quads)
                                                               : taps * (plan_.quads / jit::quads_per_step);
         const dim_t fetched = plan_.lines_ahead * line * steps; // by a tile
-        args.ahead = part.weights + distance + part.tiles_before * fetched;
+        args.ahead = (next ? next : part.weights + distance) + part.tiles_before * fetched;
         args.ahead_step = part.panels > 1 ? panel_bytes() : fetched;
         args.ahead_turn = fetched - (part.panels - 1) * panel_bytes();
+    }
+    /// As many bytes of what is next as these panels have.
+    const std::int8_t *next_chunk(const execution &run, const line_part &part) const {
+        if (!run.next->begin)
+            return nullptr;
+        const std::uint8_t *const last =
+            run.next_first + plan_.next_lines * jit::cache_line - part.panels * panel_bytes();
+        return reinterpret_cast<const std::int8_t *>(std::min(run.next->begin, last));
+    }
+    /// The tiles of a call fetch what is next where they have no part of a chunk to fetch.
+    void set_next(jit::dot_args &args, next_bytes &next, const std::int8_t *weights, int vectors,
+                  dim_t tiles) const {
+        const dim_t steps = jit::amx_fetching_steps(args.taps, plan_.quads);
+        const tile_fetches of_call =
+            next.of_call(tiles, steps * plan_.lines_ahead * vectors * jit::cache_line, weights);
+        args.ahead = of_call.first;
+        args.ahead_step = args.ahead_turn = of_call.step;
     }
     void set_group_steps(jit::dot_args &args) const {
         const packed_geometry &p = geometry_.packed();

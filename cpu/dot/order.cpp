@@ -101,4 +101,40 @@ void plan_order(dot_plan &p, const dot_geometry &g, const machine &m) {
     }
 }
 
+namespace {
+
+/// Places for fetches in all steps of all tiles.
+dim_t places_of_fetches(const dot_plan &p, dim_t steps) {
+    const dim_t calls = p.order.keeps_sums ? p.taps : 1; // for each tile
+    const dim_t tiles_of_unit = p.is_flat ? 1 : div_up(p.line_length, p.tiles.rows);
+    return p.work.units_per_slice * p.work.slices * tiles_of_unit * p.work.panels * calls * steps *
+           p.tiles.vectors;
+}
+
+} // namespace
+
+void plan_next_lines(dot_plan &p, const dot_geometry &g, const machine &m) {
+    if (!jit::are_in_tiles(p.products) || g.groups > 1 || p.source == row_source::gathered ||
+        g.prefetched_bytes < costs::least_weights_ahead || tiles_of_panel(p) == 1)
+        return;
+    if (p.lines_ahead > 0) { // the last chunk fetches as much as it would of another one
+        const dim_t of_chunk =
+            std::min(p.chunk, p.tiles.panels) * p.tiles.blocks_per_panel * g.packed().block_bytes();
+        if (of_chunk <= g.prefetched_bytes)
+            p.next_lines = g.prefetched_bytes / jit::cache_line;
+        return;
+    }
+    const dim_t lines = std::min(g.prefetched_bytes, m.l2_bytes / 2) / jit::cache_line;
+    const dim_t steps = jit::amx_fetching_steps(p.order.keeps_sums ? 1 : p.taps, p.quads);
+    if (steps < 1)
+        return;
+    const int most = std::max(1, costs::most_next_lines_of_step / p.tiles.vectors);
+    const dim_t wanted = std::min<dim_t>(most, div_up(lines, places_of_fetches(p, steps)));
+    if (wanted * steps * p.tiles.vectors * static_cast<dim_t>(p.work.shares.size()) > lines)
+        return; // a tile alone would fetch more than its thread's part
+    p.lines_ahead = static_cast<int>(wanted);
+    p.order.fetches_on = true;
+    p.next_lines = lines;
+}
+
 } // namespace octet::impl

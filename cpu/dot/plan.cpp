@@ -366,6 +366,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     p.work = plan_work(p, g, m);
     p.lines_ahead = plan_lines_ahead(p);
     plan_order(p, g, m);
+    plan_next_lines(p, g, m);
     return p;
 }
 
@@ -373,19 +374,20 @@ std::string text_of(const dot_plan &p) {
     constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges",
                                        "rows gathered from a copied image"};
     const tile_plan &t = p.tiles;
-    return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors",
-                jit::are_in_tiles(p.products)                   ? " in tile registers"
-                : p.products == jit::dot_products::winograd_f43 ? " of 16-bit words by Winograd's F(4, 3)"
-                : jit::are_in_words(p.products)                 ? " of 16-bit words"
-                                                                : "",
-                t.overlap ? " that overlap" : "", t.lines > 1 ? text(" of ", t.lines, " lines") : "", ", ",
-                t.panels, " panels", p.chunk > 1 ? text(" in chunks of ", std::min(p.chunk, t.panels)) : "",
-                ", ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
-                p.order.keeps_sums ? " parts of " : " taps of ", p.quads, " quads",
-                p.rows_of_tap.empty() ? ", " : " without padding, ", sources[static_cast<int>(p.source)],
-                ", ", p.scratch_bytes, " bytes of scratch, bands of ",
-                std::min(p.work.band * p.work.unit, p.band_lines), ", ", p.work.shares.size(), " shares for ",
-                p.work.threads, " threads");
+    return text(
+        "tiles of ", t.rows, " rows x ", t.vectors, " vectors",
+        jit::are_in_tiles(p.products)                   ? " in tile registers"
+        : p.products == jit::dot_products::winograd_f43 ? " of 16-bit words by Winograd's F(4, 3)"
+        : jit::are_in_words(p.products)                 ? " of 16-bit words"
+                                                        : "",
+        t.overlap ? " that overlap" : "", t.lines > 1 ? text(" of ", t.lines, " lines") : "", ", ", t.panels,
+        " panels", p.chunk > 1 ? text(" in chunks of ", std::min(p.chunk, t.panels)) : "", ", ", p.lines,
+        " lines of ", p.line_length, " rows, ", p.taps, p.order.keeps_sums ? " parts of " : " taps of ",
+        p.quads, " quads", p.rows_of_tap.empty() ? ", " : " without padding, ",
+        sources[static_cast<int>(p.source)], ", ", p.scratch_bytes, " bytes of scratch, bands of ",
+        std::min(p.work.band * p.work.unit, p.band_lines), ", ", p.work.shares.size(), " shares for ",
+        p.work.threads, " threads",
+        p.next_lines > 0 ? text(", fetches ", p.next_lines, " cache lines of what is read next") : "");
 }
 
 void plan_lines(dot_plan &p, const dot_geometry &g) {

@@ -75,6 +75,9 @@ struct dot_plan {
     /// Few tiles share a panel of weights, which then arrive while the panel before is multiplied: a tile fetches so
     /// many lines per step (`dot_spec::lines_ahead`). In tile registers the same of chunks. 0: nothing.
     int lines_ahead = 0;
+    /// Cache lines that the program reads next (`dot_geometry::prefetched_bytes`), fetched as `lines_ahead` where a
+    /// tile has no part of a chunk to fetch. 0: none.
+    dim_t next_lines = 0;
 };
 
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
@@ -115,6 +118,9 @@ int plan_lines_ahead(const dot_plan &p);
 /// Fills `chunk`, `order` and `lines_ahead` of products in tile registers, and divides long reductions into
 /// several taps (order.cpp); the rest of the plan is made.
 void plan_order(dot_plan &p, const dot_geometry &g, const machine &m);
+
+/// Fills `next_lines` of such products, and `lines_ahead` if they fetch nothing else; comes last.
+void plan_next_lines(dot_plan &p, const dot_geometry &g, const machine &m);
 
 /// The rest of a plan whose rows are gathered (gather.cpp), once its tiles are planned: bands, copies, scratch memory.
 void plan_gathered_rows(dot_plan &p, const dot_geometry &g, dim_t band_bytes);

@@ -52,6 +52,9 @@ constexpr double per_tile_gap = 800;
 constexpr dim_t least_columns_of_copies = 256;
 /// Columns of weights beyond the second-level cache that are multiplied with all rows of a band before the next ones.
 constexpr dim_t columns_of_chunk = 256;
+/// Cache lines of what the program reads next that a step fetches at most: memory gives one in 6 cycles, and a step of
+/// four products takes 64.
+constexpr int most_next_lines_of_step = 4;
 /// Cache lines of weights that are read once from beyond it, fetched ahead of the products.
 constexpr int own_lines_ahead = 32;
 /// The epilogue of a vector of results, alone and among products.

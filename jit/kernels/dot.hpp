@@ -94,6 +94,8 @@ enum class streamed { nothing, rows, weights };
 struct tile_order {
     streamed streams = streamed::nothing;
     bool keeps_sums = false; ///< of taps that are parts of one, see `dot_args::sums`; in tiles of one line
+    bool fetches_on =
+        false; ///< `dot_spec::lines_ahead` of a tile lie one behind the other: no blocks of columns
     int own_lines_ahead = 0; ///< weights are fetched for the first-level cache so many cache lines ahead
 };
 
@@ -119,7 +121,8 @@ struct dot_spec {
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
     bool overlaps_tiles = false;
     /// Cache lines of the weights of a later call that each step of 8 quads fetches ahead, from `dot_args::ahead` on.
-    /// In tile registers, of each vector in each step of a tile but the first one and a shorter last one.
+    /// In tile registers, of each vector in each step of a tile but the first one and a shorter last one; those of
+    /// vectors lie at the distance of their blocks, unless `tile_order::fetches_on`.
     int lines_ahead = 0;
 };
 

@@ -284,9 +284,11 @@ amx_dot_kernel::instructions amx_dot_kernel::step(std::int64_t quads, bool is_la
 /// Cache lines of the weights of a later call, for the second-level cache, and of these weights for the first one.
 amx_dot_kernel::instructions amx_dot_kernel::fetches_of_step(std::int64_t quads, bool fetches_ahead) {
     instructions code;
+    const std::int64_t of_vector = spec_.lines_ahead * cache_line,
+                       distance = spec_.order.fetches_on ? of_vector : block_bytes();
     for (int v = 0; v < spec_.vectors; v++) {
         for (int line = 0; fetches_ahead && line < spec_.lines_ahead; line++)
-            code.push_back([=] { prefetcht1(ptr[reg_ahead + v * block_bytes() + line * cache_line]); });
+            code.push_back([=] { prefetcht1(ptr[reg_ahead + v * distance + line * cache_line]); });
         for (int line = 0; spec_.order.own_lines_ahead > 0 && line < quads; line++)
             code.push_back([=] {
                 prefetcht0(
@@ -294,7 +296,10 @@ amx_dot_kernel::instructions amx_dot_kernel::fetches_of_step(std::int64_t quads,
             });
     }
     if (fetches_ahead)
-        code.push_back([this] { add(reg_ahead, spec_.lines_ahead * cache_line); });
+        code.push_back([=] {
+            add(reg_ahead,
+                static_cast<std::uint32_t>(of_vector * (spec_.order.fetches_on ? spec_.vectors : 1)));
+        });
     return code;
 }
 

@@ -141,14 +141,15 @@ void check_hint(const impl::primitive_description &desc, int arg, const memory::
 void check_arguments(const impl::primitive_description &desc, const std::unordered_map<int, memory> &args) {
     for (const auto &[arg, md] : desc.args) {
         const auto found = args.find(arg);
-        if (impl::is_hint(arg)) {
-            if (found != args.end() && found->second)
-                check_hint(desc, arg, found->second.get_desc(), md);
+        if (found == args.end() && impl::is_hint(arg))
             continue;
-        }
         if (found == args.end() || !found->second)
             throw_invalid(desc.operation, ": execute: ", described(arg, md), " is missing");
         const memory::desc given = found->second.get_desc();
+        if (impl::is_hint(arg)) {
+            check_hint(desc, arg, given, md);
+            continue;
+        }
         if (!fits(arg, given, md))
             throw_invalid(desc.operation, ": execute: ", argument_to_string(arg), " is ", given.to_string(),
                           ", allowed: ", md.to_string());

@@ -155,6 +155,7 @@ private:
         s.order.keeps_sums = c.taps > 1 && s.tiling.lines == 1 && one_of(2);
         s.order.own_lines_ahead = one_of(3) ? 0 : 32;
         s.lines_ahead = one_of(3) ? 0 : between(1, 5);
+        s.order.fetches_on = one_of(2);
     }
 
     int between(int low, int high) { return low + static_cast<int>(random_() % unsigned(high - low + 1)); }

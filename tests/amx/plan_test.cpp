@@ -20,6 +20,7 @@ constexpr int few_temps = 3;
 struct layer {
     dim_t ic, in, oc, kernel = 1;
     data_type src = data_type::u8;
+    dim_t next = 0; ///< bytes that the program reads next
 };
 
 /// A square convolution that keeps the size, channels-last, with packed weights.
@@ -38,6 +39,7 @@ dot_plan plan_of(const layer &l, instruction_set isa = amx, dim_t l2_bytes = 1 <
     p.kernel = {1, l.kernel, l.kernel};
     p.pad = {0, l.kernel / 2, l.kernel / 2};
     p.spatial_ndims = 2;
+    p.prefetched_bytes = l.next;
     return plan_dot(dot_geometry_of(p), {isa, l2_bytes, 1}, few_temps);
 }
 
@@ -176,6 +178,44 @@ TEST(amx_plan, weights_beyond_the_second_level_cache_are_taken_in_chunks) {
     EXPECT_GE(p.lines_ahead * row_tiles * steps, p.quads) << "all of a vector's weights";
     EXPECT_LT((p.lines_ahead - 1) * row_tiles * steps, p.quads);
     EXPECT_GT(plan_of({512, 7, 512, 3}).order.own_lines_ahead, 0) << "one tile reads them all";
+}
+
+TEST(amx_plan, fetches_what_is_next) {
+    const auto plan = [](layer l, dim_t next, instruction_set isa = amx) {
+        l.next = next;
+        return plan_of(l, isa);
+    };
+    const layer image{128, 28, 128, 3};
+    constexpr dim_t same = dim_t{128} * 128 * 9;
+    const dot_plan p = plan(image, same);
+    EXPECT_TRUE(p.order.fetches_on);
+    EXPECT_EQ(p.lines_ahead, 1);
+    EXPECT_EQ(p.next_lines, same / 64);
+    const dim_t steps = 9 * 128 / 64 - 1, tiles = 28 * p.tiles.panels;
+    EXPECT_GE(tiles * steps * p.tiles.vectors, p.next_lines) << "a place for each line";
+    EXPECT_EQ(plan(image, 3 * same).lines_ahead, 2);
+    EXPECT_EQ(plan(image, dim_t{1} << 30).next_lines, (1 << 19) / 64) << "half of the cache";
+    EXPECT_LE(plan(image, dim_t{1} << 30).lines_ahead * p.tiles.vectors, 4) << "as fast as memory gives them";
+
+    const auto expect_as_without = [&](const layer &l, dim_t next, instruction_set isa = amx) {
+        const dot_plan with = plan(l, next, isa), without = plan(l, 0, isa);
+        EXPECT_EQ(with.next_lines, 0);
+        EXPECT_FALSE(with.order.fetches_on);
+        EXPECT_EQ(with.lines_ahead, without.lines_ahead);
+    };
+    expect_as_without(image, 60000);                        // stays in some cache
+    expect_as_without(image, same, {cpu_isa::avx512_vnni}); // vectors
+    expect_as_without({512, 7, 512, 3}, same); // one tile, which reads its own weights from memory
+    expect_as_without({64, 56, 64}, same);     // tiles of one step
+    expect_as_without({3, 112, 64, 7}, same);  // gathered rows
+    expect_as_without({768, 11, 3072}, dim_t{100} * 1024); // less than a chunk
+
+    const dot_plan chunks = plan({768, 11, 3072}, dim_t{768} * 768);
+    EXPECT_EQ(chunks.lines_ahead, plan_of({768, 11, 3072}).lines_ahead) << "the kernel is the same";
+    EXPECT_FALSE(chunks.order.fetches_on);
+    EXPECT_EQ(chunks.next_lines, 768 * 768 / 64);
+    const dot_plan parts = plan({3072, 5, 512}, same); // 25 rows in one tile
+    EXPECT_EQ(parts.next_lines, 0);
 }
 
 TEST(amx_plan, long_reductions_are_divided) {

@@ -95,7 +95,7 @@ template <typename Spec> void expect_every_field_in_key(Spec spec, int fields) {
 }
 
 TEST(Keys, HaveEveryFieldOfEverySpec) {
-    expect_every_field_in_key(dot_spec{}, 27);
+    expect_every_field_in_key(dot_spec{}, 28);
     depthwise_spec depthwise;
     depthwise.line.resize(2);
     expect_every_field_in_key(depthwise, 14 + 2 * 4 + 3 + 1 + 2 * 4); // patches, taps, line
