@@ -34,38 +34,83 @@ template <int bits> std::uint32_t load_codes(const std::uint8_t *codes, dim_t i,
     return result;
 }
 
-std::int32_t sum_of_bytes(std::uint32_t x) {
-    const std::uint32_t pairs = (x & 0x00ff00ff) + (x >> 8 & 0x00ff00ff);
-    return static_cast<std::int32_t>((pairs & 0xffff) + (pairs >> 16));
-}
-
 /// Two pairs of codes, 8 apart.
 template <int bits> std::uint32_t load_pairs(const std::uint8_t *codes, dim_t i, dim_t stride) {
     return load_codes<bits>(codes, i, stride, 2) | load_codes<bits>(codes, i + 8 * stride, stride, 2) << 16;
 }
 
-using column_sums = std::array<std::int32_t, panel_columns>;
+/// Bytes for each column: a quad of codes.
+using column_quads = std::array<std::uint32_t, panel_columns>;
+using column_sums = std::array<std::uint32_t, panel_columns>; ///< of codes, unsigned ones
+constexpr dim_t quad_bytes = sizeof(column_quads);
+
+/// A function of values of each column; the loop becomes vectors.
+template <typename Function> column_quads by_columns(Function f, column_quads a, column_quads b) {
+    column_quads result;
+    for (std::size_t c = 0; c < result.size(); c++)
+        result[c] = f(a[c], b[c]);
+    return result;
+}
+std::uint32_t add_bytes(std::uint32_t sum, std::uint32_t x) {
+    const std::uint32_t pairs = (x & 0x00ff00ff) + (x >> 8 & 0x00ff00ff);
+    return sum + (pairs & 0xffff) + (pairs >> 16);
+}
+
+/// Whole quads of all columns, in a layout that most weights have.
+template <int bits>
+bool load_quads(const group_weights &w, const std::uint8_t *codes, dim_t at, bool is_lane, column_quads &x) {
+    const dim_t second_pair = is_lane ? 8 : 2; // of a lane, its next two codes
+    const std::uint8_t *from = codes + at * bits / 8;
+    const dim_t step = w.column_stride * bits / 8;
+    if (bits == 8 && w.k_stride == 1) {
+        for (dim_t c = 0; c < panel_columns; c++, from += step)
+            x[c] = load_bytes<std::uint16_t>(from) | load_bytes<std::uint16_t>(from + second_pair) << 16;
+    } else if (bits == 8 && w.column_stride == 1 && !is_lane) {
+        const dim_t k = w.k_stride;
+        for (dim_t c = 0; c < panel_columns; c++, from++)
+            x[c] = from[0] | from[k] << 8 | from[2 * k] << 16 | static_cast<std::uint32_t>(from[3 * k]) << 24;
+    } else if (bits == 4 && w.k_stride == 1 && at % 2 == 0 && w.column_stride % 2 == 0) {
+        for (dim_t c = 0; c < panel_columns; c++, from += step)
+            x[c] = from[0] | from[second_pair / 2] << 8;
+        x = by_columns(
+            [](std::uint32_t nibbles, std::uint32_t) {
+                const std::uint32_t pairs = (nibbles | nibbles << 8) & 0x00ff00ff;
+                return (pairs | pairs << 4) & 0x0f0f0f0f;
+            },
+            x, {});
+    } else {
+        return false;
+    }
+    return true;
+}
 
 /// `count` codes in `columns` columns, as unsigned ones, and their sums; or one of four lanes of pairs in turn. Columns
 /// are inside: their codes may lie side by side.
 template <int bits>
-void pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t columns, bool is_lane,
-                std::uint32_t offset, std::uint8_t *record, column_sums &sums) {
-    constexpr dim_t quad_bytes = dim_t{panel_columns} * quad;
+column_sums pack_codes(const group_weights &w, dim_t first, dim_t count, dim_t columns, bool is_lane,
+                       std::uint32_t offset, std::uint8_t *record) {
     const auto *codes = static_cast<const std::uint8_t *>(w.codes);
+    column_sums sums{};
     for (dim_t k = 0; k < count; k += quad) {
         const dim_t n = std::min<dim_t>(count - k, quad), q = k / quad;
-        const std::uint32_t flip = offset * 0x01010101u >> 8 * (quad - n);
+        const dim_t at = first + (is_lane ? 4 * k : k) * w.k_stride;
+        column_quads x{}, flips{};
+        if (n < quad || columns < panel_columns || !load_quads<bits>(w, codes, at, is_lane, x))
+            for (dim_t c = 0; c < columns; c++) {
+                const dim_t of_column = at + c * w.column_stride;
+                x[c] = is_lane ? load_pairs<bits>(codes, of_column, w.k_stride)
+                               : load_codes<bits>(codes, of_column, w.k_stride, n);
+            }
+        std::fill_n(flips.begin(), columns, offset * 0x01010101u >> 8 * (quad - n));
+        x = by_columns([](std::uint32_t code, std::uint32_t flip) { return code ^ flip; }, x, flips);
+        sums = by_columns(add_bytes, sums, x);
         std::uint8_t *to = record + (bits == 8 ? q : q / 2) * quad_bytes;
-        for (dim_t column = 0; column < columns; column++, to += quad) {
-            const dim_t at = first + column * w.column_stride + (is_lane ? 4 * k : k) * w.k_stride;
-            const std::uint32_t x = (is_lane ? load_pairs<bits>(codes, at, w.k_stride)
-                                             : load_codes<bits>(codes, at, w.k_stride, n)) ^
-                                    flip;
-            sums[static_cast<std::size_t>(column)] += sum_of_bytes(x);
-            store_bytes(to, bits != 8 && q % 2 == 1 ? load_bytes<std::uint32_t>(to) | x << 4 : x);
-        }
+        if (bits != 8 && q % 2 == 1)
+            x = by_columns([](std::uint32_t low, std::uint32_t high) { return low | high << 4; },
+                           load_bytes<column_quads>(to), x);
+        store_bytes(to, x);
     }
+    return sums;
 }
 
 /// Codes, unsigned ones, as words without a zero point; those of a quad lie in the order 0, 2, 1, 3.
@@ -90,14 +135,13 @@ void unpack_to_words(const std::uint8_t *codes, dim_t count, std::uint8_t flip, 
 
 /// Adds two neighbours of a record in all columns.
 void add_pair(const std::uint8_t *record, dim_t place, bool are_nibbles, column_sums &sums) {
-    constexpr dim_t quad_bytes = dim_t{panel_columns} * quad;
     const dim_t q = place / quad;
-    const std::uint8_t *codes = record + (are_nibbles ? q / 2 : q) * quad_bytes + place % quad;
-    const int shift = are_nibbles && q % 2 == 1 ? 4 : 0, mask = are_nibbles ? 15 : 255;
-    for (std::int32_t &sum : sums) {
-        sum += (codes[0] >> shift & mask) + (codes[1] >> shift & mask);
-        codes += quad;
-    }
+    const auto shift = static_cast<std::uint32_t>(place % quad * 8 + (are_nibbles ? q % 2 * 4 : 0));
+    const std::uint32_t mask = are_nibbles ? 15 : 255;
+    const auto add = [=](std::uint32_t sum, std::uint32_t x) {
+        return sum + (x >> shift & mask) + (x >> (shift + 8) & mask);
+    };
+    sums = by_columns(add, sums, load_bytes<column_quads>(record + (are_nibbles ? q / 2 : q) * quad_bytes));
 }
 
 std::int32_t middle_of(data_type source) { return source == data_type::s8 ? 0 : source_offset; }
@@ -138,10 +182,9 @@ void group_products::pack_block(const group_weights &w, dim_t column, std::uint8
 void group_products::pack_record(const group_weights &w, dim_t column, dim_t r, std::uint8_t *record) const {
     const dim_t columns = std::min<dim_t>(problem_.n - column, panel_columns), count = count_of(r);
     const dim_t lanes = order_.kernel.lanes, g = r / lanes, first = g * problem_.group + 2 * (r % lanes);
-    column_sums sums{};
     const auto pack = w.bits == 8 ? pack_codes<8> : w.bits == 4 ? pack_codes<4> : pack_codes<2>;
-    pack(w, column * w.column_stride + first * w.k_stride, count, columns, lanes > 1,
-         static_cast<std::uint32_t>(unsigned_offset()), record, sums);
+    const column_sums sums = pack(w, column * w.column_stride + first * w.k_stride, count, columns, lanes > 1,
+                                  static_cast<std::uint32_t>(unsigned_offset()), record);
     for (dim_t c = 0; c < columns; c++) {
         const dim_t at = (column + c) * w.scale_column_stride + g * w.scale_group_stride;
         const std::int32_t zero_point = (w.zero_points ? w.zero_points[at] : 0) + unsigned_offset();
@@ -149,7 +192,7 @@ void group_products::pack_record(const group_weights &w, dim_t column, dim_t r, 
         store_bytes(record + layout_.scales() + c * 4, scale);
         if (layout_.has_sums)
             store_bytes(record + layout_.sums() + c * 4,
-                        static_cast<std::int32_t>(sums[static_cast<std::size_t>(c)] - count * zero_point));
+                        static_cast<std::int32_t>(sums[c] - count * zero_point));
         if (layout_.has_zero_points)
             store_bytes(record + layout_.zero_points() + c * 4, zero_point);
     }
@@ -181,7 +224,7 @@ void group_products::sum_scaled_weights(const group_weights &w, dim_t column, st
             const dim_t at = (column + c) * w.scale_column_stride + k / problem_.group * w.scale_group_stride;
             const std::int32_t zero_point = (w.zero_points ? w.zero_points[at] : 0) + unsigned_offset();
             const auto i = static_cast<std::size_t>(c);
-            const float term = static_cast<float>(sums[i] - count * zero_point) * w.scales[at];
+            const float term = static_cast<float>(dim_t{sums[i]} - count * zero_point) * w.scales[at];
             scaled[i] = order_.adds_weights ? scaled[i] + term : scaled[i] - term;
         }
     }

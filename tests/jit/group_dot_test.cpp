@@ -107,6 +107,24 @@ public:
         return testing::AssertionSuccess();
     }
 
+    /// Weights whose columns lie side by side are packed as those whose columns are dense. 8 bits.
+    testing::AssertionResult packs_both_layouts_alike(instruction_set isa) const {
+        const group_products products(problem_, isa);
+        std::vector<std::uint8_t> rows(static_cast<std::size_t>(problem_.n * problem_.k));
+        for (dim_t n = 0; n < problem_.n; n++)
+            for (dim_t k = 0; k < problem_.k; k++)
+                rows[k * problem_.n + n] = weights_[n * problem_.k + k];
+        group_weights w{weights_.begin(), 8, problem_.k, 1, scales_.begin(), nullptr, problem_.groups(), 1};
+        std::vector<std::uint8_t> packed(products.weights_bytes()), other(products.weights_bytes());
+        products.pack(w, packed.data());
+        w.codes = rows.data();
+        w.column_stride = 1;
+        w.k_stride = problem_.n;
+        products.pack(w, other.data());
+        return packed == other ? testing::AssertionSuccess()
+                               : testing::AssertionFailure() << isa.name() << ", " << to_string(problem_);
+    }
+
 private:
     /// Columns of 4 bits begin with a byte.
     dim_t weight_stride() const { return problem_.weight_bits == 8 ? problem_.k : (problem_.k + 1) / 2 * 2; }
@@ -246,6 +264,18 @@ TEST_P(GroupDot, LongGroupsOfFloatTermsAreExact) {
                 ASSERT_TRUE(products.agrees(isa)) << octet::to_string(order);
                 products.fill(0x80, 0xff);
                 ASSERT_TRUE(products.agrees(isa)) << octet::to_string(order);
+            }
+}
+
+TEST(GroupDotPacking, LayoutsOfWeightsArePackedAlike) {
+    for (const instruction_set isa : all_usable())
+        for (const combination order : {combination::dynamic_group, combination::xnnpack_groups_avx2})
+            for (const dim_t n : {1, 16, 37}) {
+                group_problem p{2, n, 192, 64};
+                p.order = order;
+                EXPECT_TRUE(drawn_products(p, 1).packs_both_layouts_alike(isa));
+                p.group = p.k = order == combination::dynamic_group ? 75 : 96;
+                EXPECT_TRUE(drawn_products(p, 2).packs_both_layouts_alike(isa));
             }
 }
 
