@@ -34,9 +34,9 @@ struct avx512_codes : avx512_floats {
     /// Four neighbours of each column: bits i * `bits` on of the bytes at w.
     template <int bits, int i> OCTET_INLINE weights load_weights(const std::uint8_t *w) {
         const __m512i v = _mm512_loadu_si512(w);
-        return bits == 8
-                   ? v
-                   : _mm512_and_si512(_mm512_srli_epi16(v, i * bits), _mm512_set1_epi8((1 << bits) - 1));
+        return bits == 8 ? v
+                         : _mm512_and_si512(_mm512_srli_epi16(v, i * bits),
+                                            _mm512_set1_epi8(static_cast<char>((1 << bits) - 1)));
     }
     OCTET_INLINE __m512i four(const code *x) {
         std::int32_t codes;
@@ -112,9 +112,9 @@ struct avx2_narrow_codes : avx2_codes {
     }
     template <int bits, int i> OCTET_INLINE weights load_weights(const std::uint8_t *w) {
         const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w));
-        return bits == 8
-                   ? v
-                   : _mm256_and_si256(_mm256_srli_epi16(v, i * bits), _mm256_set1_epi8((1 << bits) - 1));
+        return bits == 8 ? v
+                         : _mm256_and_si256(_mm256_srli_epi16(v, i * bits),
+                                            _mm256_set1_epi8(static_cast<char>((1 << bits) - 1)));
     }
     OCTET_INLINE __m256i four(const code *x) {
         std::int32_t codes;

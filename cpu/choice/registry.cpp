@@ -101,13 +101,6 @@ family<Problem> with_f32_alone(const char *name, code kind = code::generated) {
     return {name, kind, through_f32::plan<Problem, plan>};
 }
 
-/// In a dst of 16 bits logarithms are rounded twice: octet/logsoftmax.hpp.
-candidate plan_softmax(const softmax_problem &p, const machine &m) {
-    if (p.is_log && is_small_float(p.dst.data_type))
-        return candidate::refused("logarithms in 16 bits");
-    return through_f32::plan<softmax_problem, one_order::plan<softmax_problem, softmax::plan>>(p, m);
-}
-
 /// The family, for elements that do not share bytes.
 template <plan_function<reorder_problem> plan>
 family<reorder_problem> of_whole_bytes(const char *name, code kind) {
@@ -186,6 +179,14 @@ families<eltwise_problem> families_of(const eltwise_problem &) {
 families<binary_problem> families_of(const binary_problem &) {
     return {in_one_order<binary_problem, stream::plan>("jit:stream"), reference<binary_problem>()};
 }
+
+/// In a dst of 16 bits logarithms are rounded twice: octet/logsoftmax.hpp.
+candidate plan_softmax(const softmax_problem &p, const machine &m) {
+    if (p.is_log && is_small_float(p.dst.data_type))
+        return candidate::refused("logarithms in 16 bits");
+    return through_f32::plan<softmax_problem, one_order::plan<softmax_problem, softmax::plan>>(p, m);
+}
+
 families<softmax_problem> families_of(const softmax_problem &) {
     return {{"jit:stream", code::generated, plan_softmax}, reference<softmax_problem>()};
 }
