@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Products whose source is quantized while they run, in orders that add up groups: rows become codes, then tiles of them
-// are multiplied (group_products.hpp). And the packing of their weights.
+// Products whose source is quantized while they run, in orders that add up groups: rows become codes, then tiles
+// of them are multiplied (group_products.hpp). And the packing of their weights.
 
 #include "common/dynamic_matmul_problem.hpp"
 #include "cpu/implementation.hpp"
