@@ -76,6 +76,8 @@ def real(who: str, value: Any) -> float:
         return float(number)
     except (TypeError, ValueError):
         raise TypeError(f"{who} is {value!r}, allowed: a number") from None
+    except OverflowError:
+        raise ValueError(f"{who} is an integer of {value.bit_length()} bits, allowed: up to 1024") from None
 
 
 def flag(who: str, value: Any) -> bool:
@@ -121,7 +123,7 @@ def channels_first(values: Any, layout: str) -> Array:
     if text("layout", layout).lower() in ("nchw", "nc", "ncw", "ncdhw"):
         return x
     if layout.lower() in ("nhwc", "nwc", "ndhwc"):
-        return np.moveaxis(x, -1, 1)
+        return np.moveaxis(x, -1, 1) if x.ndim > 1 else x
     raise ValueError(f"layout is '{layout}', allowed: nchw, nhwc (or ncw, nwc, ncdhw, ndhwc)")
 
 

@@ -152,6 +152,25 @@ class WrongArguments(unittest.TestCase):
                         self.assertFalse([foreign for foreign in FOREIGN if foreign in str(e)],
                                          (name, parameter, nonsense, str(e)))
 
+    def test_recurrent_networks(self):
+        x, w = np.ones((2, 1, 1), np.float32), np.ones((1, 1, 1, 4, 1), np.float32)
+        for error, text, change in [
+                (ValueError, "direction is 'both', allowed: left2right, right2left, concat, sum",
+                 dict(direction="both")),
+                (ValueError, "activation is 'relu' with alpha 0, allowed with cell 'vanilla_lstm': 'tanh' with 0",
+                 dict(activation="relu")),
+                (ValueError, "activation is 'tanh' with alpha 1, allowed with cell", dict(alpha=1)),
+                (TypeError, "activation is None, allowed: a name", dict(activation=None)),
+                (ValueError, "data_scale is an integer of 2001 bits", dict(data_scale=2**2000)),
+                (TypeError, "x is <U1, allowed: float32", dict(x="s")),
+                (TypeError, "r is <U1, allowed: float32", dict(r="s")),
+                (TypeError, "h is str, allowed: an array of numbers", dict(h="s"))]:
+            self.refused(error, text, lambda: octet.rnn(**{**dict(x=x, w=w, r=w), **change}))
+
+    def test_channels_last_of_a_vector(self):
+        self.refused(ValueError, "x has 1 dimensions, allowed: 2 to 5",
+                     lambda: octet.lrn(np.ones(3, np.float32), layout="nhwc"))
+
     def test_settings(self):
         for error, text, call in [
                 (TypeError, "threads is 'a', allowed: an integer", lambda: octet.set_num_threads("a")),

@@ -12,6 +12,8 @@ from .. import _octet
 from ..arguments import Array, Numbers, floats, need_rank, need_shape, real, text
 from .parameters import described
 
+_DIRECTIONS = ("left2right", "right2left", "concat", "sum")
+
 
 def _scales(who: str, values: Any, shape: Tuple[int, ...]) -> Optional[Array]:
     """One factor, or one for each element of `shape`, as a vector."""
@@ -60,7 +62,7 @@ def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = No
     """
     x, w, r = np.asarray(x), np.asarray(w), np.asarray(r)
     if x.dtype not in (np.int8, np.uint8):
-        x, w, r = (a.astype(np.float32) for a in (x, w, r))
+        x, w, r = _octet.as_floats(x, "x"), _octet.as_floats(w, "w"), _octet.as_floats(r, "r")
     need_rank(x, "x", 3, 3)
     need_rank(w, "w", 5, 5)
     need_rank(r, "r", 5, 5)
@@ -71,11 +73,12 @@ def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = No
                              "peephole": floats(peephole, "peephole", (layers, directions, 3, units))}
     outputs = units
     if projection is not None:
-        given["projection"] = np.asarray(projection, None if x.dtype != np.float32 else np.float32)
+        given["projection"] = (_octet.as_floats(projection, "projection") if x.dtype == np.float32
+                               else np.asarray(projection))
         need_rank(given["projection"], "projection", 4, 4)
         outputs = given["projection"].shape[3]
     if h is not None:
-        given["h"] = np.asarray(h, None if np.asarray(h).dtype == x.dtype else np.float32)
+        given["h"] = np.asarray(h) if np.asarray(h).dtype == x.dtype else _octet.as_floats(h, "h")
         need_shape(given["h"], "h", (layers, directions, batch, outputs))
     last = {"h_last": np.empty((layers, directions, batch, outputs), given["h"].dtype if "h" in given else x.dtype)}
     if cell == "vanilla_lstm":
@@ -83,10 +86,14 @@ def rnn(x: ArrayLike, w: ArrayLike, r: ArrayLike, bias: Optional[ArrayLike] = No
     if c is not None:
         given["c"] = floats(c, "c", (layers, directions, batch, units))
     name = text("direction", direction)
+    if name not in _DIRECTIONS:
+        raise ValueError(f"direction is '{name}', allowed: {', '.join(_DIRECTIONS)}")
     both = "bidirectional_" if name in ("concat", "sum") else "unidirectional_"
     parameters: Dict[str, object] = {"cell": cell, "direction": both + name}
     if cell == "vanilla_rnn":
         parameters.update(activation="eltwise_" + text("activation", activation), alpha=real("alpha", alpha))
+    elif text("activation", activation) != "tanh" or real("alpha", alpha) != 0:
+        raise ValueError(f"activation is '{activation}' with alpha {alpha}, allowed with cell '{cell}': 'tanh' with 0")
     attributes: Dict[str, object] = {"weights_scale": _scales("weights_scale", weights_scale, (gates, units)),
                                      "projection_scale": _scales("projection_scale", projection_scale, (outputs,))}
     qparams = (real("data_scale", data_scale), real("data_shift", data_shift))
