@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 
 operator_table::operator_table(std::initializer_list<family> families) {
     for (const family rows : families)
@@ -63,4 +65,6 @@ const operator_facts &facts_of(const graph &g, std::string_view op) {
     return spoken ? facts_of(*spoken, op) : nothing_known;
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

@@ -138,10 +138,6 @@ bool is_borrowed(const shared_bytes &bytes) {
     return bytes.owner() && std::get_deleter<leave_to_lender>(bytes.owner());
 }
 
-shared_bytes borrowed(const void *bytes, std::size_t size) {
-    return {std::shared_ptr<const void>(bytes, leave_to_lender()), bytes, size};
-}
-
 void release_pages(const shared_bytes &bytes) {
     if (!is_mapped(bytes))
         return;
@@ -205,3 +201,7 @@ std::string printable(std::string text) {
 }
 
 } // namespace octet::model
+
+octet::model::shared_bytes octet::model::borrowed(const void *bytes, std::size_t size) {
+    return {std::shared_ptr<const void>(bytes, leave_to_lender()), bytes, size};
+}

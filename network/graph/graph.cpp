@@ -225,6 +225,33 @@ void check_tensor(const graph &g, tensor_id t) {
     check_quantization(tensor_at(g, t), who);
 }
 
+std::optional<std::int32_t> constant_code(const graph &g, tensor_id code) {
+    if (!code)
+        return {};
+    const tensor &t = tensor_at(g, code);
+    if (!t.is_constant || !is_code(t.type) || t.data.size() != 1)
+        return {};
+    return t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0];
+}
+
+bool is_read(const graph &g, tensor_id t) {
+    return has(outputs_of(g), t) ||
+           any_of(g.nodes, [&](const node &reader) { return has(inputs_of(reader), t); });
+}
+
+void report_none_used() { throw std::out_of_range("a tensor or node that there is not is used"); }
+
+tensor_id add_tensor(graph &g, tensor t) {
+    g.tensors.push_back(std::move(t));
+    return tensor_id(g.tensors.size() - 1);
+}
+
+} // namespace octet::model
+
+namespace octet {
+inline namespace v0 {
+namespace model {
+
 void check_graph(const graph &g) {
     if (g.nodes.size() > max_nodes)
         refuse("the network has " + std::to_string(g.nodes.size()) + " nodes, allowed are up to " +
@@ -268,29 +295,10 @@ int node_number(const graph &g, std::size_t index) {
     return number >= 0 ? number : static_cast<int>(index);
 }
 
-std::optional<std::int32_t> constant_code(const graph &g, tensor_id code) {
-    if (!code)
-        return {};
-    const tensor &t = tensor_at(g, code);
-    if (!t.is_constant || !is_code(t.type) || t.data.size() != 1)
-        return {};
-    return t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0];
-}
-
-bool is_read(const graph &g, tensor_id t) {
-    return has(outputs_of(g), t) ||
-           any_of(g.nodes, [&](const node &reader) { return has(inputs_of(reader), t); });
-}
-
-void report_none_used() { throw std::out_of_range("a tensor or node that there is not is used"); }
-
-tensor_id add_tensor(graph &g, tensor t) {
-    g.tensors.push_back(std::move(t));
-    return tensor_id(g.tensors.size() - 1);
-}
-
 std::string node_text(const graph &g, std::size_t index) {
     return "node " + std::to_string(node_number(g, index)) + " (" + operator_text(g.nodes.at(index)) + ")";
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

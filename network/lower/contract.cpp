@@ -9,7 +9,9 @@
 
 #include "octet/error.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 namespace {
 
 using rule = requantization_rule;
@@ -103,4 +105,6 @@ fixed_point_multiplier legacy_scale_multiplier(double real, std::int64_t magnitu
     return result;
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

@@ -81,7 +81,9 @@ private:
 
 } // namespace
 
-void set_batch(graph &g, dim_t batch) {
+} // namespace octet::model
+
+void octet::model::set_batch(graph &g, dim_t batch) {
     if (batch < 1)
         fail("the batch is " + std::to_string(batch) + ", allowed is 1 or more");
     if (g.inputs.empty())
@@ -89,5 +91,3 @@ void set_batch(graph &g, dim_t batch) {
     batch_change(g, batch).run();
     check_graph(g);
 }
-
-} // namespace octet::model

@@ -187,7 +187,9 @@ void require_first_dimensions(const graph &g) {
            reason);
 }
 
-void set_sizes(graph &g, const network_sizes &sizes) {
+} // namespace octet::model
+
+void octet::model::set_sizes(graph &g, const network_sizes &sizes) {
     set_input_sizes(g, {0, sizes.shapes, sizes.dimensions});
     if (!sizes.dimensions.empty() || !sizes.shapes.empty()) {
         infer_shapes(g);
@@ -196,5 +198,3 @@ void set_sizes(graph &g, const network_sizes &sizes) {
     if (sizes.batch != 0)
         change_batch(g, sizes.batch);
 }
-
-} // namespace octet::model

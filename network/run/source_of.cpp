@@ -4,7 +4,9 @@
 #include "network/saved/plan_file.hpp"
 #include "network/shapes/known_shapes.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 
 graph source_of(const graph &g) {
     if (!g.saved)
@@ -18,4 +20,6 @@ graph source_of(const graph &g) {
     return source;
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

@@ -7,7 +7,9 @@
 #include "network/saved/plan_file.hpp"
 #include "network/shapes/node_rows.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 namespace {
 
 bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front() == 1; }
@@ -64,4 +66,6 @@ std::string why_not_batched(const graph &network, const std::string &profile) {
     return "";
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

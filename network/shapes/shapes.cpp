@@ -41,7 +41,14 @@ template <typename Work> void on_behalf_of(const graph &g, std::size_t node, con
 
 } // namespace
 
-void infer_shapes(graph &g) {
+void follow_shapes(graph &g) {
+    for (const node &n : g.nodes)
+        follow_shapes(g, n, facts_of(g, n));
+}
+
+} // namespace octet::model
+
+void octet::model::infer_shapes(graph &g) {
     check_operators(g);
     const dialect *const spoken = find_dialect(g.framework);
     const bool infers_all = spoken && spoken->infers_all;
@@ -63,10 +70,3 @@ void infer_shapes(graph &g) {
         });
     }
 }
-
-void follow_shapes(graph &g) {
-    for (const node &n : g.nodes)
-        follow_shapes(g, n, facts_of(g, n));
-}
-
-} // namespace octet::model

@@ -18,7 +18,9 @@
 #include "network/onnx/reader/node_order.hpp"
 #include "octet/onnx_graph.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 namespace {
 
 namespace format = onnx;
@@ -457,4 +459,6 @@ graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &
     return read_model(std::vector<std::uint8_t>(bytes, bytes + size), {}, name);
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

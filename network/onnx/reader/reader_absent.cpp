@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 
 graph read_onnx(const std::string &path) { return read_onnx(nullptr, 0, path); }
 
@@ -13,4 +15,6 @@ graph read_onnx(const std::uint8_t *, std::size_t, const std::string &name) {
                 name + ": this program was built without .onnx files (libonnx-dev, libprotobuf-dev)");
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

@@ -9,7 +9,9 @@
 #include "network/shapes/known_shapes.hpp"
 #include "network/tflite/reader/attributes.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 namespace {
 
 namespace format = octet::tflite;
@@ -238,4 +240,6 @@ graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string
     return read_model(std::vector<std::uint8_t>(bytes, bytes + size), name);
 }
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet
