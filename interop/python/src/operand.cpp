@@ -73,6 +73,18 @@ operand uninitialized(data_type type, const dims &sizes, bool channels_last) {
     return {py::array(dtype_of(type), std::vector<py::ssize_t>(sizes.begin(), sizes.end()), strides), "y"};
 }
 
+/// The slopes of a prelu are the only operand of a post-op whose size the result decides.
+void need_as_many(const memory::desc &given, const memory::desc &allowed) {
+    if (given == allowed || given.reshape(allowed.dims(), true) == allowed)
+        return;
+    dim_t count = 1;
+    for (const dim_t size : allowed.dims())
+        count *= size;
+    throw py::value_error("post_ops: prelu has slopes of shape " +
+                          py::cast<std::string>(py::str(py::tuple(py::cast(given.dims())))) + ", allowed: " +
+                          (count > 1 ? "1 or " : "") + std::to_string(count) + " in dimension 1");
+}
+
 } // namespace
 
 operand result(data_type type, const dims &sizes, bool channels_last, const attributes &a) {
@@ -87,8 +99,10 @@ operand result(data_type type, const dims &sizes, bool channels_last, const attr
 }
 
 void execute(const primitive &p, std::vector<primitive::argument> args, const attributes &a) {
-    for (const auto &[arg, tensor] : a.args)
+    for (const auto &[arg, tensor] : a.args) {
+        need_as_many(tensor.get_desc(), p.get_primitive_desc().arg_desc(arg));
         args.push_back({arg, tensor.get_data_handle()});
+    }
     const py::gil_scoped_release release;
     p.execute(stream(cpu), args.data(), args.size());
 }

@@ -152,6 +152,16 @@ class WrongArguments(unittest.TestCase):
                         self.assertFalse([foreign for foreign in FOREIGN if foreign in str(e)],
                                          (name, parameter, nonsense, str(e)))
 
+    def test_slopes_of_prelu_as_post_op(self):
+        x, w = -np.ones((3, 4), np.int8), np.ones((6, 4), np.int8)
+        for shape in (0, 2, 5, 7, (2, 6)):
+            self.refused(ValueError, "post_ops: prelu has slopes of shape (", lambda: octet.linear(
+                x, w, post_ops=[("prelu", np.ones(shape, np.float32))]))
+        self.refused(ValueError, "shape (5,), allowed: 1 or 6 in dimension 1", lambda: octet.linear(
+            x, w, post_ops=[("prelu", np.ones(5, np.float32))]))
+        for slopes in (np.ones(6), np.ones((1, 6)), np.ones((6, 1)), np.ones(1), 1.):
+            self.assertEqual(octet.linear(x, w, post_ops=[("prelu", slopes)]).tolist(), [[-4] * 6] * 3)
+
     def test_recurrent_networks(self):
         x, w = np.ones((2, 1, 1), np.float32), np.ones((1, 1, 1, 4, 1), np.float32)
         for error, text, change in [
