@@ -98,6 +98,14 @@ bool weight_values::equals(const weight_values &other) const {
            (!zero_points || same_bytes(*zero_points, *other.zero_points));
 }
 
+weight_values weight_values::copied() const {
+    weight_values own = *this;
+    own.scales = py::array(scales.attr("copy")());
+    if (zero_points)
+        own.zero_points = py::array(zero_points->attr("copy")());
+    return own;
+}
+
 bool has_values(const memory::desc &weights) {
     return weights.data.format_kind == format_kind::packed &&
            weights.data.packed_kind == packed_kind::matmul_with_scales;

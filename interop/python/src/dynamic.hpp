@@ -24,6 +24,8 @@ struct weight_values {
     std::unordered_map<int, memory> as_arguments(int arg) const;
     /// True if both give the same packed weights.
     bool equals(const weight_values &other) const;
+    /// The same with arrays of its own, which callers can't change.
+    weight_values copied() const;
 };
 
 /// The type of weights in a primitive.

@@ -15,7 +15,8 @@ memory weights::packed(const memory &plain, const memory::desc &chosen, const we
         if (p.from == plain.get_desc() && p.to.get_desc() == chosen &&
             (!stored || (p.values && p.values->equals(*stored))))
             return p.to;
-    packed_.push_back({plain.get_desc(), stored ? std::optional<weight_values>(*stored) : std::nullopt,
+    packed_.push_back({plain.get_desc(),
+                       stored ? std::optional<weight_values>(stored->copied()) : std::nullopt,
                        packed_codes(array_, plain, chosen, values)});
     return packed_.back().to;
 }

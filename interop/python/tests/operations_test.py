@@ -589,6 +589,15 @@ class DynamicProducts(unittest.TestCase):
         np.testing.assert_array_equal(one * 2, two)
         np.testing.assert_array_equal(octet.linear(x, w, quantize="row", w_scale=1.), one)
 
+    def test_weights_are_packed_again_where_values_change_in_their_array(self):
+        x, w = np.ones((1, 4), np.float32), octet.Weights(np.ones((2, 4), np.int8))
+        scales, zeros = np.ones(2, np.float32), np.zeros(2, np.int32)
+        one = octet.linear(x, w, quantize="row", w_scale=scales, w_zero_point=zeros)
+        scales[:] = 2
+        np.testing.assert_array_equal(octet.linear(x, w, quantize="row", w_scale=scales, w_zero_point=zeros), one * 2)
+        zeros[:] = 1
+        np.testing.assert_array_equal(octet.linear(x, w, quantize="row", w_scale=scales, w_zero_point=zeros), one * 0)
+
     def test_orders_of_libraries_and_codes_as_results(self):
         random = np.random.default_rng(5)
         x, w = random.normal(size=(4, 24)).astype(np.float32), random.integers(-127, 128, (24, 9)).astype(np.int8)
