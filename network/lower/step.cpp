@@ -35,6 +35,30 @@ void primitive_step::add(const primitive_desc_base &pd, const arguments &args) {
     launches_.push_back(std::move(l));
 }
 
+buffer primitive_step::weights() const {
+    for (const launch &l : launches_)
+        for (const auto &[arg, b] : l.args)
+            if (arg == OCTET_ARG_WEIGHTS && b.is_shared())
+                return b;
+    return {};
+}
+
+bool primitive_step::can_fetch() const {
+    return std::any_of(launches_.begin(), launches_.end(),
+                       [](const launch &l) { return l.fetched_bytes() > 0; });
+}
+
+/// The first product that can; another one has nothing to add. Lowering has said how many bytes follow before it knew
+/// their layout, which may have fewer.
+void primitive_step::fetch(const buffer &next) {
+    for (launch &l : launches_)
+        if (const std::size_t bytes = l.fetched_bytes(); bytes > 0) {
+            if (next.get_desc().get_size() >= bytes)
+                l.args.emplace_back(OCTET_ARG_ATTR_PREFETCH, next);
+            return;
+        }
+}
+
 void primitive_step::make_primitives() {
     for (launch &l : launches_) {
         l.what = primitive(l.plan);
@@ -98,6 +122,9 @@ std::string primitive_step::explain() const {
     for (const launch &l : launches_) {
         const primitive_desc_base pd = l.what.get_primitive_desc();
         lines += (lines.empty() ? "" : "\n") + pd.problem_str() + "\n  runs on " + pd.impl_info_str();
+        for (const auto &[arg, b] : l.args)
+            if (arg == OCTET_ARG_ATTR_PREFETCH)
+                lines += "\n  next weights: " + std::to_string(b.get_desc().get_size()) + " bytes";
         const std::string plan = l.what.plan_str();
         if (!plan.empty())
             lines += "\n  plan: " + plan;

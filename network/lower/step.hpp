@@ -39,6 +39,12 @@ using arguments = std::unordered_map<int, buffer>; ///< by OCTET_ARG_*
 class primitive_step final : public step {
 public:
     void add(const primitive_desc_base &pd, const arguments &args);
+    /// Weights that it multiplies and all runs share; none if there are no such.
+    buffer weights() const;
+    /// True if it can fetch the weights that the network multiplies next. Then `fetch` may come once, before
+    /// `make_primitives`.
+    bool can_fetch() const;
+    void fetch(const buffer &next);
     void make_primitives() override;
     void prepare() const override;
     void run(const stream &s, const run_memory &m) const override;
@@ -58,6 +64,7 @@ private:
         std::vector<std::pair<int, buffer>> args; ///< owners of shared bytes
         std::vector<operand> operands;            ///< the same, side by side
 
+        std::size_t fetched_bytes() const { return plan.arg_desc(OCTET_ARG_ATTR_PREFETCH).get_size(); }
         bool has_biases_for_a_second_kernel() const;
         void execute_once() const;
     };

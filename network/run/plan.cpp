@@ -290,13 +290,31 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
                                                        : jobs::start::at_finish); // it is checked before
     auto &[work, packed, buffers] = lowerings.parts;
     result->steps.reserve(own.nodes.size());
+    const auto start = [&, &work = work](std::size_t i) {
+        work.add(
+            [&own, i, &made = *result->steps[i]] { on_behalf_of(own, i, [&] { made.make_primitives(); }); });
+    };
+    primitive_step *waiting = nullptr; // for the address of the weights behind it
+    std::size_t waits_at = 0;
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
         report.lowering(own, i);
         result->steps.push_back(lowerings.next(i));
-        work.add([&own, i, &made = *result->steps.back()] {
-            on_behalf_of(own, i, [&] { made.make_primitives(); });
-        });
+        auto *const made = dynamic_cast<primitive_step *>(result->steps[i].get());
+        const buffer multiplied = made ? made->weights() : buffer();
+        const bool can_fetch = made && made->can_fetch();
+        if (waiting && (multiplied || can_fetch)) {
+            waiting->fetch(multiplied);
+            start(waits_at);
+            waiting = nullptr;
+        }
+        if (can_fetch) {
+            waiting = made;
+            waits_at = i;
+        } else
+            start(i);
     }
+    if (waiting)
+        start(waits_at);
     for (const tensor_id t : lent)
         buffers.lend(t);
     result->memory = buffers.place();
