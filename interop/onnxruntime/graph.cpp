@@ -146,7 +146,7 @@ private:
         }
         for (const char *name : names)
             v.dim_names.push_back(name ? name : "");
-        v.has_shape = true;
+        v.has_shape = rank != 0 || ort_.is_of_number(shape);
     }
 
     // ---- Attributes

@@ -145,7 +145,7 @@ void part::set_ports(const graph &g, const selection &nodes) {
     for (const int v : nodes.inputs) {
         const value &read = g.values[static_cast<std::size_t>(v)];
         check_border(read);
-        if (read.dims.empty()) // or ONNX Runtime knows no dimensions of it
+        if (!read.has_shape)
             throw error(status::unimplemented, "tensor '" + read.name + "' has no known dimensions");
         inputs_.push_back({read.name, read.type, read.dims});
     }

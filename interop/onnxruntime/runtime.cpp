@@ -18,7 +18,9 @@ runtime::runtime(const ort_api_base &base) : version_(base.version_text ? base.v
     const std::string needed = "Octet's execution provider needs ONNX Runtime 1." +
                                std::to_string(api::version) + " or a later 1.x, this is " +
                                (version_.empty() ? "unknown" : version_);
-    if (minor_of(version_) < api::version) // asked for a version that it lacks, it would print a line
+    const unsigned long minor = minor_of(version_);
+    tells_shapes_ = minor > api::version;
+    if (minor < api::version) // asked for a version that it lacks, it would print a line
         throw error(status::unimplemented, needed);
     api_ = base.get_api(api::version);
     if (!api_)
@@ -39,6 +41,10 @@ runtime::runtime(const ort_api_base &base) : version_(base.version_text ? base.v
     (*this)(api::release_status, probe);
     if (told != "octet")
         throw error(status::unimplemented, needed + ", whose functions are others than expected");
+}
+
+bool runtime::is_of_number(const ort_shape_info *shape) const {
+    return tells_shapes_ && (*this)(api::has_shape, shape);
 }
 
 ort_status *runtime::failed(int code, const char *text) const noexcept {

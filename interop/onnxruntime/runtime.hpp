@@ -59,6 +59,8 @@ public:
     }
 
     const std::string &version() const { return version_; } ///< "1.30.0"
+    /// Whether a shape without dimensions is a number's. Version 1.23 cannot tell it from one that is not known.
+    bool is_of_number(const ort_shape_info *shape) const;
 
     /// Does what must not throw: returns null or a status that ONNX Runtime releases.
     template <typename Work> ort_status *guarded(const Work &work) const noexcept {
@@ -99,6 +101,7 @@ private:
     void check(ort_status *status) const;
 
     std::string version_;
+    bool tells_shapes_ = false;
     const void *const *api_ = nullptr;
     const void *const *ep_api_ = nullptr;
     const void *const *editor_api_ = nullptr; ///< compiled models alone need it

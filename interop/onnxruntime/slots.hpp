@@ -133,6 +133,9 @@ inline constexpr slot<379, may_fail(const ort_session_options *, ort_key_values 
 /// The last one of version 23 that is used.
 inline constexpr std::size_t last = 379;
 
+/// Whether a shape is known: without dimensions it may be a number's. Of version 24.
+inline constexpr slot<390, bool(const ort_shape_info *)> has_shape{};
+
 } // namespace api
 
 namespace ep_api { // ---- The table of plugins
