@@ -29,8 +29,8 @@ struct block_panel {
     const std::uint8_t *codes;
     const float *scales;
     const std::uint8_t *zeros;
-    dim_t next_block;  ///< from the scales and zeros of a block to the next one's
-    const float *bias; ///< null: none
+    dim_t next_block, next_zeros; ///< from the scales of a block to the next one's, and from its zeros
+    const float *bias;            ///< null: none
 };
 
 /// Rounded rows of x, one behind the other, and the first of their results.
@@ -109,13 +109,15 @@ block_products::block_products(const block_shape &s, block_sums sums, const bloc
     const bool are_alike = order_.all_blocks == s.blocks() && has_one_block_in_each_column(w, s);
     next_block_ = are_alike ? 0 : panel_;
     panel_scales_ = are_alike ? panel_ : order_.all_blocks * panel_;
+    next_zeros_ = w.zero_points ? next_block_ : 0;
+    panel_zeros_ = w.zero_points ? panel_scales_ : panel_;
 }
 
 dim_t block_products::code_bytes() const { return order_.quads() / shape_.codes_in_a_byte() * panel_ * 4; }
 
 dim_t block_products::panel_bytes() const {
     constexpr dim_t alignment = 64;
-    const dim_t bytes = panel_scales_ * static_cast<dim_t>(sizeof(float) + 1) + code_bytes();
+    const dim_t bytes = panel_scales_ * static_cast<dim_t>(sizeof(float)) + code_bytes() + panel_zeros_;
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
@@ -142,7 +144,7 @@ void block_products::pack(const block_weights &w, void *packed) const {
         const packed_panel p = panel_at(packed, n / panel_);
         for (dim_t b = 0; b < blocks; b++) {
             p.scales[b * panel_ + n % panel_] = w.scales[n * shape_.blocks() + b];
-            p.zeros[b * panel_ + n % panel_] = zero_point_at(w, shape_, n, b);
+            p.zeros[b * next_zeros_ + n % panel_] = zero_point_at(w, shape_, n, b);
         }
     }
     pack_codes(w.codes, packed);
@@ -241,6 +243,7 @@ void block_products::run(const operands &o, dim_t rows) const {
                                 weights.scales,
                                 weights.zeros,
                                 next_block_,
+                                next_zeros_,
                                 o.bias ? bias : nullptr};
             multiply(p,
                      {x.codes + r * row_bytes(), row_bytes() / static_cast<dim_t>(code.code_bytes),

@@ -30,8 +30,8 @@ public:
         return block_order(bits, block, 1).sum == lane_sum::in_order_if_odd_row;
     }
 
-    /// Of the weights, only scales and zero points are read, which take less memory where all blocks of a column
-    /// have the same.
+    /// Of the weights, only scales and zero points are read. They take less memory where all blocks of a column have
+    /// the same, and zero points where there are none.
     block_products(const block_shape &s, block_sums sums, const block_weights &w);
 
     std::size_t packed_bytes() const;
@@ -68,9 +68,10 @@ private:
     block_sums sums_;
     block_order order_;
     const block_code *code_;
-    dim_t panel_;        ///< columns that are computed together, as many as a vector has lanes
-    dim_t next_block_;   ///< from the scales of a block to the next one's; 0: all have the same
-    dim_t panel_scales_; ///< of a panel, [block][column]; as many zero points
+    dim_t panel_;                    ///< columns that are computed together, as many as a vector has lanes
+    dim_t next_block_;               ///< from the scales of a block to the next one's; 0: all have the same
+    dim_t panel_scales_;             ///< of a panel, [block][column]
+    dim_t next_zeros_, panel_zeros_; ///< likewise of zero points
 };
 
 } // namespace octet::loops

@@ -264,7 +264,7 @@ OCTET_TARGET void multiply_tile(const block_panel &p, const block_rows &x) {
         zero[r] = vec::all(0.f);
     for (dim_t b = 0; b < p.blocks; b++) {
         const vec::reg w = vec::mul(vec::load(p.scales + b * p.next_block),
-                                    vec::part_of<8, 0>(vec::load_bytes(p.zeros + b * p.next_block)));
+                                    vec::part_of<8, 0>(vec::load_bytes(p.zeros + b * p.next_zeros)));
         for (int r = 0; r < rows; r++)
             zero[r] = vec::fma(vec::all(x.negative_sums[r * x.blocks + b]), w, zero[r]);
     }
@@ -297,7 +297,7 @@ template <int bits, int rows> OCTET_TARGET void multiply_blocks(const block_pane
     for (int r = 0; r < rows; r++)
         y[r] = vec::all(0.f);
     for (dim_t b = 0; b < p.blocks; b++, w += quads * vector_bytes * bits / 8, k += quads * 4) {
-        const vec::reg zero = vec::part_of<8, 0>(vec::load_bytes(p.zeros + b * p.next_block)),
+        const vec::reg zero = vec::part_of<8, 0>(vec::load_bytes(p.zeros + b * p.next_zeros)),
                        scale = vec::load(p.scales + b * p.next_block);
         for (int r = 0; r < rows; r++) {
             const vec::reg products = vec::to_floats(products_of_block<bits>(w, k + r * row_codes, quads));

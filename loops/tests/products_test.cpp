@@ -99,7 +99,9 @@ struct weights_in_blocks {
     std::vector<std::uint8_t> codes, zero_points;
     floats scales;
 
+    /// Every other seed leaves zero points out.
     weights_in_blocks(const loops::block_shape &s, unsigned seed) : shape(s) {
+        const bool has_zero_points = seed % 2 == 0;
         const auto bytes = [&](dim_t count) {
             std::vector<std::uint8_t> values(at(count));
             for (std::uint8_t &v : values)
@@ -107,7 +109,8 @@ struct weights_in_blocks {
             return values;
         };
         codes = bytes(s.columns * s.column_bytes());
-        zero_points = bytes(s.columns * s.zero_point_bytes());
+        if (has_zero_points)
+            zero_points = bytes(s.columns * s.zero_point_bytes());
         scales = numbers(s.columns * s.blocks(), 0.1f, seed);
     }
     loops::block_weights view() const { return {codes.data(), scales.data(), zero_points.data()}; }
