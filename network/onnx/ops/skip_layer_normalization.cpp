@@ -27,11 +27,15 @@ struct row_operands {
     }
 };
 
+void need_one_for_each(const lowering &l, std::size_t i, dim_t n) {
+    if (l.has_input(i) && element_count(l.input(i, {data_type::f32}).dims) != n)
+        refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
+               ") is not one value for each of " + std::to_string(n));
+}
+
 row_operands operands_of(const lowering &l, std::size_t scale, std::size_t shift, dim_t n) {
     for (const std::size_t i : {scale, shift})
-        if (l.has_input(i) && element_count(l.input(i, {data_type::f32}).dims) != n)
-            refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
-                   ") is not one value for each of " + std::to_string(n));
+        need_one_for_each(l, i, n);
     return {l.input_buffer(scale),
             l.has_input(shift) ? std::optional<buffer>(l.input_buffer(shift)) : std::nullopt,
             l.real("epsilon", 1e-12f)};
@@ -165,6 +169,7 @@ template <bool is_simplified> std::unique_ptr<step> lower_skip_layer_normalizati
     arguments args{{OCTET_ARG_SRC_0, l.input_buffer(0, md)},
                    {OCTET_ARG_SRC_1, l.input_buffer(skip, skip_md)},
                    {OCTET_ARG_DST, sum}};
+    need_one_for_each(l, bias, n);
     if (l.has_input(bias)) {
         post_ops ops;
         ops.append_binary(algorithm::binary_add, row);

@@ -346,6 +346,21 @@ TEST(OnnxContrib, SkipLayerNormalizationUpdatesMeans) {
     }
 }
 
+TEST(OnnxContrib, SkipLayerNormalizationNeedsABiasOfOneRow) {
+    const row numbers_of_row = numbers(4, 1.f);
+    for (const std::size_t size : {std::size_t(3), std::size_t(5), std::size_t(8)}) {
+        contrib_model file;
+        file.input<float>("x", {1, 3, 4});
+        file.input<float>("skip", {1, 3, 4});
+        file.constant("scale", {4}, numbers_of_row);
+        file.constant("shift", {4}, numbers_of_row);
+        file.constant("bias", {static_cast<std::int64_t>(size)}, numbers(size, 1.f));
+        file.own("SkipLayerNormalization", {"x", "skip", "scale", "shift", "bias"});
+        test::expect_invalid([&] { file.run_once(row(12), row(12)); },
+                             {"input 4 (" + std::to_string(size) + ") is not one value for each of 4"});
+    }
+}
+
 TEST(OnnxContrib, EmbedLayerNormalizationAddsRowsOfTables) {
     constexpr std::size_t n = 20, length = 9, words = 30;
     const row word = numbers(words * n, 1.f), place = numbers(12 * n, 1.f, 2), kind = numbers(2 * n, 1.f, 3),
