@@ -376,7 +376,7 @@ private:
         set_row_steps(args, segment);
         set_turns(args, part.panels);
         if (!plan_.order.keeps_sums) {
-            set_ahead(args, part, part.is_last ? next_chunk(run, part) : nullptr, part.next * panel_bytes());
+            set_ahead(args, run, part, part.is_last, part.next * panel_bytes());
             if (row_tiles > 0)
                 call(false, 0, row_tiles * part.panels);
             if (rows > tiled_rows)
@@ -392,7 +392,7 @@ private:
         for (dim_t tap = 0; tap < plan_.taps; tap++, args.tap_offsets++, weights += tap_bytes()) {
             const bool is_last = tap == plan_.taps - 1;
             args.sums = is_last ? nullptr : sums;
-            set_ahead(args, part, is_last && part.is_last ? next_chunk(run, part) : nullptr,
+            set_ahead(args, run, part, is_last && part.is_last,
                       is_last ? part.next * panel_bytes() : (tap + 1) * tap_bytes());
             const auto call_rows = [&](bool is_tail, dim_t first_row, dim_t tile_rows, dim_t tiles) {
                 if (tap > 0) {
@@ -445,24 +445,32 @@ private:
         args.tiles_per_turn = panels;
     }
     /// The weights that are multiplied next lie so many bytes behind these; each tile fetches its part of them.
-    /// Behind the last ones are those of the next layer, if it is known where they lie.
-    void set_ahead(jit::dot_args &args, const line_part &part, const std::int8_t *next,
+    void set_ahead(jit::dot_args &args, const execution &run, const line_part &part, bool is_last,
                    dim_t distance) const {
         const dim_t line = packed_o_block * packed_i_block, taps = plan_.order.keeps_sums ? 1 : plan_.taps;
         const dim_t steps = jit::are_in_tiles(plan_.products) ? jit::amx_fetching_steps(taps, plan_.quads)
                                                               : taps * (plan_.quads / jit::quads_per_step);
         const dim_t fetched = plan_.lines_ahead * line * steps; // by a tile
-        args.ahead = (next ? next : part.weights + distance) + part.tiles_before * fetched;
+        const std::int8_t *const next = part.weights + distance;
+        args.ahead = (jit::are_in_tiles(plan_.products) ? next_chunk(run, part, is_last, next, taps) : next) +
+                     part.tiles_before * fetched;
         args.ahead_step = part.panels > 1 ? panel_bytes() : fetched;
         args.ahead_turn = fetched - (part.panels - 1) * panel_bytes();
     }
-    /// As many bytes of what is next as these panels have.
-    const std::int8_t *next_chunk(const execution &run, const line_part &part) const {
-        if (!run.next->begin)
-            return nullptr;
-        const std::uint8_t *const last =
-            run.next_first + plan_.next_lines * jit::cache_line - part.panels * panel_bytes();
-        return reinterpret_cast<const std::int8_t *>(std::min(run.next->begin, last));
+    /// As many bytes as these panels have: at `next`, or the last ones of the weights if fewer follow. Behind the
+    /// last ones are those of the next layer, if it is known where they lie.
+    const std::int8_t *next_chunk(const execution &run, const line_part &part, bool is_last,
+                                  const std::int8_t *next, dim_t taps) const {
+        const packed_geometry &p = geometry_.packed();
+        const std::int8_t *end = run.columns.weights + p.groups * p.group_bytes();
+        if (is_last && run.next->begin) {
+            next = reinterpret_cast<const std::int8_t *>(run.next->begin);
+            end = reinterpret_cast<const std::int8_t *>(run.next_first) + plan_.next_lines * jit::cache_line;
+        }
+        const int vectors = plan_.tiles.vectors_of(part.panel == plan_.tiles.panels - 1);
+        const dim_t bytes =
+            (part.panels - 1) * panel_bytes() + (vectors - 1) * block_bytes() + taps * tap_bytes();
+        return std::min(next, end - bytes);
     }
     /// The tiles of a call fetch what is next where they have no part of a chunk to fetch.
     void set_next(jit::dot_args &args, next_bytes &next, const std::int8_t *weights, int vectors,
