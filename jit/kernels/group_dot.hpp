@@ -22,8 +22,8 @@
 // pairs of quads, the last one to the length of the others. Some orders take zero points of the source as a product in
 // f32: behind the records, a block has [16] f32, Σ s (q - z) over all groups, and a row a f32, its zero point.
 //
-// An order may have several results, lanes, which take turns with the groups; each lane of a group of weights is a group
-// here.
+// An order may have several results, lanes, which take turns with the groups; each lane of a group of weights is a
+// group here.
 
 #include <cstdint>
 
