@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "network/lower/next_weights.hpp"
 #include "network/onnx/ops/operators.hpp"
 #include "network/onnx/shapes/shapes.hpp"
+#include "network/shapes/next_weights.hpp"
 #include "network/shapes/node_rows.hpp"
 
 namespace octet::model {
@@ -163,7 +163,7 @@ arguments append_behind(primitive_attr &attr, const lowering &l, std::size_t bia
 primitive_attr integer_attr(const lowering &l, channel_masks masks) {
     primitive_attr attr;
     attr.set_requantization(requantization_rule::none);
-    attr.set_prefetched_bytes(bytes_of_next_weights(l));
+    attr.set_prefetched_bytes(bytes_of_next_weights(l.get_graph(), l.get_node()));
     set_operand_zero_points(attr, l, integer_inputs, masks);
     return attr;
 }
@@ -172,7 +172,7 @@ primitive_attr integer_attr(const lowering &l, channel_masks masks) {
 primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_masks masks, float alpha = 1.f) {
     primitive_attr attr;
     attr.set_requantization(onnxruntime_rule);
-    attr.set_prefetched_bytes(bytes_of_next_weights(l));
+    attr.set_prefetched_bytes(bytes_of_next_weights(l.get_graph(), l.get_node()));
     set_operand_zero_points(attr, l, in, masks);
     if (has_dynamic_scale(l, in)) {
         const std::size_t count = constant_scales(l, in.weights_scale).size();

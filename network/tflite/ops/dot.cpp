@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "network/lower/next_weights.hpp"
+#include "network/shapes/next_weights.hpp"
 #include "network/shapes/node_rows.hpp"
 #include "network/tflite/ops/groups.hpp"
 #include "network/tflite/ops/operators.hpp"
@@ -115,7 +115,7 @@ primitive_attr make_attr(const lowering &l, const dot_roles &roles) {
     const accumulator acc = make_accumulator(l, roles);
     primitive_attr attr;
     set_contract(attr, l.rule(), acc);
-    attr.set_prefetched_bytes(bytes_of_next_weights(l));
+    attr.set_prefetched_bytes(bytes_of_next_weights(l.get_graph(), l.get_node()));
     set_zero_point(attr, OCTET_ARG_SRC, l.input(roles.src_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_WEIGHTS, l.input(weights_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_DST, acc.dst_zero_point);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
-#include "network/lower/next_weights.hpp"
+#include "network/shapes/next_weights.hpp"
 #include "network/tflite/ops/hybrid_convolution.hpp"
 #include "network/tflite/ops/operators.hpp"
 
@@ -76,7 +76,7 @@ std::unique_ptr<step> lower_hybrid(const lowering &l, source_quantizer by, combi
     primitive_attr attr;
     attr.set_source_quantization({by, is_asymmetric ? source_mode::asymmetric : source_mode::symmetric});
     attr.set_combination(order);
-    attr.set_prefetched_bytes(bytes_of_next_weights(l));
+    attr.set_prefetched_bytes(bytes_of_next_weights(l.get_graph(), l.get_node()));
     attr.set_scales(OCTET_ARG_WEIGHTS, w.quant.scales.size() == 1 ? 0 : 1 << 1, w.quant.scales);
     append_activation(attr, l.text("activation", "NONE"));
 

@@ -1,6 +1,6 @@
 // Bytes of constants as the graph has them: how primitives pack them is not known yet.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/lower/next_weights.hpp"
+#include "network/shapes/next_weights.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -32,19 +32,18 @@ tensor_id weights_of(const graph &g, const node &n) {
 
 } // namespace
 
-dim_t bytes_of_next_weights(const lowering &l) {
+dim_t bytes_of_next_weights(const graph &g, const node &n) {
     if (get_effective_cpu_isa() < cpu_isa::avx512_amx)
         return 0;
-    const graph &g = l.get_graph();
     const auto end = g.nodes.end();
-    auto n = std::find_if(g.nodes.begin(), end, [&](const node &other) { return &other == &l.get_node(); });
+    auto next = std::find_if(g.nodes.begin(), end, [&](const node &other) { return &other == &n; });
     dim_t between = 0;
-    for (n = n == end ? end : std::next(n); n != end && between <= most_bytes_between; ++n) {
-        if (facts_of(g, *n).fusion == fusion_part::accumulates) {
-            const tensor_id weights = weights_of(g, *n);
-            return weights && weights != weights_of(g, l.get_node()) ? bytes_of_tensor(g, weights) : 0;
+    for (next = next == end ? end : std::next(next); next != end && between <= most_bytes_between; ++next) {
+        if (facts_of(g, *next).fusion == fusion_part::accumulates) {
+            const tensor_id weights = weights_of(g, *next);
+            return weights && weights != weights_of(g, n) ? bytes_of_tensor(g, weights) : 0;
         }
-        for (const tensor_id t : outputs_of(*n))
+        for (const tensor_id t : outputs_of(*next))
             between += t ? bytes_of_tensor(g, t) : 0;
     }
     return 0;
