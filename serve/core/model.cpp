@@ -37,8 +37,9 @@ void served_model::set_shapes(job &j, const std::vector<memory::dims> &shapes) c
         const tensor_info &t = inputs_[i];
         const memory::dims &given = shapes[i];
         bool fits = given.size() == t.dims.size();
+        // The past of a decoder's first step has no rows; a batch has one at least.
         for (std::size_t d = 0; fits && d < given.size(); d++)
-            fits = t.is_open[d] ? given[d] >= 1 : given[d] == t.dims[d];
+            fits = t.is_open[d] ? given[d] >= (is_batching() ? 1 : 0) : given[d] == t.dims[d];
         if (!fits)
             throw refusal(outcome::invalid, "input '" + t.name + "' has shape " +
                                                 shown(model::to_text(given)) + ", allowed is " +
@@ -179,10 +180,8 @@ void served_model::run_in(bound_context &p, const std::vector<std::shared_ptr<jo
         if (is_whole && in_place.take(i, batch.front()->inputs[i], inputs_[i].own->size))
             continue;
         std::byte *to = p.inputs[i];
-        for (const auto &j : batch) {
-            std::memcpy(to, j->inputs[i].data, j->inputs[i].size);
-            to += j->inputs[i].size;
-        }
+        for (const auto &j : batch)
+            to = std::copy_n(j->inputs[i].data, j->inputs[i].size, to);
         if (is_batching())
             std::memset(to, 0,
                         static_cast<std::size_t>(p.inputs[i] +
